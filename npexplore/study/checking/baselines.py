@@ -1,13 +1,12 @@
-"""What a reader without a model would predict for a row, from other published rows that anybody can see.
+"""Baselines that predict a row without a model, from other visible published rows.
 
-interpolation   x(a, b) = x(a', b) x(a, b') / x(a', b') from rows that differ in one condition and in another; linear
-                between two values of a knob; the mean of the nearest that differ in one condition (mixes, schemes)
-constant        the calibration row of the same quantity that differs in the fewest conditions; a rate for each core
-never loses     what is offered comes through; n times the threads do n times the work
+interpolation   linear between two values of a knob; else the rule of three x(a, b) = x(a', b) x(a, b') / x(a', b') from
+                rows that differ in one and in both conditions; else the mean of rows that differ in one condition
+constant        the calibration row of the same quantity that differs in the fewest conditions; rates are per core
+never loses     all offered load is forwarded; n times the threads do n times the work
 no effect       nothing changes: ratios are 1, improvements and losses 0
 
-The reader sees every row except those that print the same measurement, are withheld or blind, or are of somebody
-else's machine.
+The baselines see every row except rows of the same measurement, withheld and blind rows, and rows of another system.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from npexplore.study.checking.quantities.ixp1200 import resource_of
 from npexplore.units import UNITS
 
 SEEN = ("calibration", "check")
-NUMBERS = ("interpolation", "constant")  # each stands in for the other where that says nothing
+NUMBERS = ("interpolation", "constant")  # each replaces the other where that has no value
 CLAIMS = ("never loses", "no effect", "interpolation")
 WORKERS = ("threads", "receivers", "processors", "engines")
 Condition = str | float | None
@@ -30,56 +29,60 @@ Condition = str | float | None
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of a ledger who has no model."""
+    """Predicts rows of a ledger from its other rows, without a model."""
 
     ledger: Ledger
     _usual: dict[str, Mapping[str, Condition]] = field(default_factory=dict)
 
     def says(self, row: Row, how: str, others: Sequence[str] = ()) -> float | None:
-        """Return the reader's value for a row, in its unit, by one rule, else by the first other that gives one."""
-        ways: Mapping[str, Callable[[Row], float | None]] = {
+        """Return a row's value, in its unit, by the method `how`, else by the first of `others` that gives one."""
+        methods: Mapping[str, Callable[[Row], float | None]] = {
             "interpolation": self.interpolation, "constant": self.constant, "never loses": self.never_loses,
             "no effect": self.no_effect,
         }  # fmt: skip
-        return next((x for name in (how, *others) if (x := ways[name](row)) is not None), None)
+        return next((x for name in (how, *others) if (x := methods[name](row)) is not None), None)
 
     def interpolation(self, row: Row) -> float | None:
         """Return the value interpolated from rows that differ in one or two conditions."""
-        alike = [(other, self._apart(row, other)) for other in self._alike(row)]
+        same_quantity = [(other, self._apart(row, other)) for other in self._alike(row)]
         by_knob: dict[str, list[tuple[Condition, Row]]] = {}
-        for other, apart in alike:
-            if len(apart) == 1:
-                by_knob.setdefault(apart[0], []).append((self._of(other, apart[0]), other))
+        for other, differing in same_quantity:
+            if len(differing) == 1:
+                by_knob.setdefault(differing[0], []).append((self._of(other, differing[0]), other))
         estimates = [
             _between(self._of(row, knob), [(at, self._value(row, other)) for at, other in rows])
             for knob, rows in by_knob.items()
         ]
-        sure = [x for x, bracketed in estimates if bracketed]
-        return fmean(sure or self._proportions(row, alike, by_knob) or [x for x, _ in estimates]) if estimates else None
+        bracketed_values = [x for x, bracketed in estimates if bracketed]
+        return (
+            fmean(bracketed_values or self._proportions(row, same_quantity, by_knob) or [x for x, _ in estimates])
+            if estimates
+            else None
+        )
 
     def _proportions(
         self, row: Row, alike: Iterable[tuple[Row, list[str]]], by_knob: Mapping[str, Sequence[tuple[Condition, Row]]]
     ) -> list[float]:
-        """Return the rule of three, once for each row that differs in two conditions."""
+        """Return estimates by the rule of three, from rows that differ in two conditions and in one of them."""
         estimates = []
         for both, apart in alike:
             if len(apart) == 2 and self._value(row, both):
                 sides = [[other for at, other in by_knob.get(knob, ()) if at == self._of(both, knob)] for knob in apart]
                 estimates += [
-                    self._value(row, one) * self._value(row, two) / self._value(row, both)
-                    for one in sides[0] for two in sides[1]
+                    self._value(row, first) * self._value(row, second) / self._value(row, both)
+                    for first in sides[0] for second in sides[1]
                 ]  # fmt: skip
         return estimates
 
     def constant(self, row: Row) -> float | None:
-        """Return the number of the calibration row that differs least; a rate is scaled by the number of cores."""
+        """Return the value of the calibration row with the fewest differing conditions; rates scale with the cores."""
         rows = [other for other in self._alike(row) if other.role == "calibration" and self._apart(row, other)]
         if not rows:
             return None
-        least = min(rows, key=lambda one: len(self._apart(row, one)))
-        counts = [float(one.conditions.get("cores", 1)) for one in (row, least)]
+        nearest = min(rows, key=lambda one: len(self._apart(row, one)))
+        counts = [float(one.conditions.get("cores", 1)) for one in (row, nearest)]
         scaled = UNITS[row.unit][0] == "packet rate"
-        return self._value(row, least) * (counts[0] / counts[1] if scaled else 1.0)
+        return self._value(row, nearest) * (counts[0] / counts[1] if scaled else 1.0)
 
     def never_loses(self, row: Row) -> float | None:
         """Return the offered load, or one worker's rate times the number of workers."""
@@ -98,15 +101,15 @@ class Reader:
             return 1.0
         return 0.0 if difference(row) else None
 
-    # ---- which rows are alike
+    # ---- comparable rows
 
     def _alike(self, row: Row) -> list[Row]:
-        """Return the rows that a reader sees of the same quantity and design."""
-        mine = self.ledger.measurement(row.key) if row.key in self.ledger else row.key
+        """Return the visible numeric rows of the same quantity, dimension, design and subject."""
+        measurement = self.ledger.measurement(row.key) if row.key in self.ledger else row.key
         dimension = UNITS[row.unit][0]
         return [
             other for other in self.ledger.select(design=row.design, roles=SEEN, quantity=row.quantity, distinct=True)
-            if other.kind == "number" and other.point is not None and other.key != mine
+            if other.kind == "number" and other.point is not None and other.key != measurement
             and UNITS[other.unit][0] == dimension and _subject(other) == _subject(row)
         ]  # fmt: skip
 
@@ -120,18 +123,18 @@ class Reader:
         return row.conditions.get(knob, self._usual[row.design].get(knob))
 
     def _apart(self, one: Row, other: Row) -> list[str]:
-        """Return the conditions in which two rows differ; what a row does not name is as usual."""
+        """Return the conditions in which two rows differ; a condition that a row does not name has its usual value."""
         names = sorted({*one.conditions, *other.conditions} - {"design"})
         return [name for name in names if self._of(one, name) != self._of(other, name)]
 
 
 def difference(row: Row) -> bool:
-    """Whether a row is a difference in per cent, so that its error is given in percentage points."""
+    """Return whether a row is a difference in per cent; its error is then in percentage points."""
     return row.unit == "%" and any(word in row.quantity for word in ("improvement", "loss", "reduction", "saving"))
 
 
 def _subject(row: Row) -> tuple[Condition, ...]:
-    """Return what a row speaks of beside its design point: a resource, somebody else's machine or model."""
+    """Return a row's subject besides its design point: (resource, other system, other model), None where absent."""
     return row.conditions.get("resource", resource_of(row)), row.conditions.get("system"), row.conditions.get("model")
 
 
@@ -140,7 +143,10 @@ def _usual_of(name: str) -> Mapping[str, Condition]:
 
 
 def _between(at: Condition, rows: Iterable[tuple[Condition, float]]) -> tuple[float, bool]:
-    """Return what rows at other values of a knob say at `at`, and whether they lie on both sides of it."""
+    """Return the value at `at` from rows at other values of a knob, and whether these lie on both sides of `at`.
+
+    Linear between the nearest rows; without both sides the nearest row's value; the mean for values that are words.
+    """
     known = [(float(x), y) for x, y in rows if isinstance(x, int | float)]
     if isinstance(at, int | float) and known:
         below, above = ([pair for pair in known if (pair[0] < at) == low] for low in (True, False))

@@ -1,12 +1,12 @@
-"""Fit named parameters to calibration rows: least squares over intervals, several starts, and how well they are known.
+"""Fits named parameters to calibration rows: least squares over intervals, several starts, and profiles.
 
     minimise  sum over rows of outside^2 + (TIGHT x error)^2        error, outside: study/checking/fitted_rows.py
 
-A row inside its interval has little weight: TIGHT only decides between equally good fits. Logarithms of numbers are
-fitted by scipy's trust region (Branch, Coleman and Li 1999); integers and choices one by one. All points use the
-same fit seeds, so the sum does not jump; the result is judged again with other seeds.
-Profile of a parameter: the least score with it held at a value and the others fitted anew (as a profile likelihood);
-admissible are the values whose score is within SLACK of the best.
+A row inside its interval has little weight: TIGHT only decides between equally good fits. Scipy's trust region (Branch,
+Coleman and Li 1999) fits the logarithms of real numbers; integers and choices are enumerated. All points use the same
+fit seeds, so that the sum is nearly smooth; the result is evaluated again with other seeds.
+Profile of a parameter: the smallest score with the parameter fixed at a value and the others fitted again (as in a
+profile likelihood). A value is admissible if its score is within SLACK of the best.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from npexplore.study.sweeping.grid import SOLVERS, Span
 
 Floats = npt.NDArray[np.float64]
 TIGHT = 0.05
-SLACK = 0.005  # of the score: half a percent is what the seeds of a short run leave open
-STEP = 0.01  # of a parameter, for slopes: above what single packets change
-EVALUATIONS = 25  # of the sum, in one fit
-IMPOSSIBLE = 10.0  # error of every row where a machine has no answer
-PROFILE = 5  # values of a number on its profile, over its range
+SLACK = 0.005  # of the score: half a percent is the uncertainty from the seeds of a short run
+STEP = 0.01  # relative step of a parameter for slopes, larger than the effect of single packets
+EVALUATIONS = 25  # maximal evaluations of the sum in one fit
+IMPOSSIBLE = 10.0  # error of every row where the machine has no answer
+PROFILE = 5  # values of a real parameter on its profile, over its range
 
 
 Free = Span | tuple[Value, ...]
@@ -45,7 +45,7 @@ Free = Span | tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Fit:
-    """The result of one start. values: the parameters; errors: of each row, relative; score: their root mean square.
+    """The result of one start. values: the parameters; errors: relative, by row; score: their root mean square.
 
     Example:
         >>> from npexplore.study import Fit
@@ -58,16 +58,16 @@ class Fit:
     values: Mapping[str, Value]
     errors: Mapping[str, float]
     score: float
-    cost: float  # the sum that was minimised
+    cost: float  # the minimised sum
 
 
 @dataclass(frozen=True)
 class Calibration(Result):
-    """The fitted parameters with their errors, and which other values fit the rows almost as well.
+    """The fitted parameters with their errors, and other values that fit the rows almost as well.
 
-    fits: one for each start and combination of choices, best first. evaluation: relative errors of the best with the
-    evaluation seeds, `evaluation_score` their root mean square. profile: for each parameter, (value, score) pairs.
-    admissible: for each parameter the values, sorted, whose score is within SLACK of the best.
+    fits: one for each start and combination of choices, best first. evaluation: relative errors of the best fit with
+    the evaluation seeds, `evaluation_score` their root mean square. profile: for each parameter, (value, score) pairs.
+    admissible: for each parameter, the sorted values whose score is within SLACK of the best.
 
     Example:
         >>> import npexplore as npx
@@ -89,7 +89,7 @@ class Calibration(Result):
 
     @property
     def best(self) -> Fit:
-        """The fit with the least sum."""
+        """The fit with the smallest sum."""
         return self.fits[0]
 
     @property
@@ -100,14 +100,14 @@ class Calibration(Result):
     @property
     def admissible(self) -> dict[str, list[Value]]:
         """For each parameter, the tried values that the rows do not rule out."""
-        most = self.best.score + SLACK
+        max_score = self.best.score + SLACK
         tried: dict[str, set[Value]] = {name: set() for name in self.free}
         for fit in self.fits:
-            if fit.score <= most:
+            if fit.score <= max_score:
                 for name, value in fit.values.items():
                     tried[name].add(value)
         for name, line in self.profile.items():
-            tried[name] |= {value for value, reached in line if reached <= most}
+            tried[name] |= {value for value, profile_score in line if profile_score <= max_score}
         return {name: sorted(values, key=lambda v: (isinstance(v, str), v)) for name, values in tried.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,17 +150,17 @@ def calibrate(
     executor: Executor | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Calibration:
-    """Fit parameters to calibration rows of the ledger, and say how well the data determine them.
+    """Return parameters fitted to calibration rows of the ledger, and how well the rows determine them.
 
     Args:
-        free: for each parameter's name a `Span`, or the values to try.
-        keys: the ledger rows to fit to (None: those that the machine file of design `of` names for these parameters).
+        free: for each parameter's name a `Span` or the values to try.
+        keys: the ledger rows to fit to (None: the rows that the machine file of `of` names for these parameters).
         of: the listed design whose machine file gives the rows if `keys` is None.
-        own: rows of a user's own ledger, fitted beside the published ones.
+        own: rows of a user's own ledger, fitted together with the published rows.
         known: the rows that a model may read (None: those of the project's ledger).
-        starts: number of Latin hypercube points over the spans from which to search, beside the present values.
-        fit_seeds: seeds of the simulations that the search looks at.
-        evaluation_seeds: other seeds, with which the result is judged.
+        starts: number of starting points: the present values, and Latin hypercube points over the spans.
+        fit_seeds: seeds of the simulations during the search.
+        evaluation_seeds: other seeds, with which the result is evaluated.
         packets: simulated packets for each point.
         solver: "bounds", "queueing" or "simulation".
         profiles: also find the values of each parameter that fit almost as well.
@@ -169,7 +169,7 @@ def calibrate(
         progress: called with the number of evaluations so far.
 
     Raises:
-        InputError: a row of another role than calibration, no rows at all, a seed used both to fit and to evaluate,
+        InputError: a row whose role is not calibration, no rows, a seed used both to fit and to evaluate,
             or a value out of range.
         UnknownNameError: a parameter that no design of the rows has.
 
@@ -208,13 +208,14 @@ def _rows_of(of: str | None, free: Mapping[str, Any]) -> list[str]:
     for name in free:
         if name not in parameters:
             raise UnknownNameError(f"parameter of {of}", name, parameters)
-    listed = DESIGNS[of]().parameters.file.parameter if of in DESIGNS else {}  # a value that was set was fitted to none
+    # a value that the user set has no fitted rows, so the listed design's rows count too
+    listed = DESIGNS[of]().parameters.file.parameter if of in DESIGNS else {}
     fitted = [key for name in free for p in (parameters, listed) if name in p for key in fitted_keys(p[name])]
     return list(dict.fromkeys(fitted))
 
 
 def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[str, Free]:
-    """Return the free parameters with values in their own types; raises where one is unknown or out of range."""
+    """Return the free parameters with values in their own types; raises for an unknown name or a value out of range."""
     known: dict[str, Parameter] = {}
     for name in judge.designs:
         known |= {k: v for k, v in design(name).parameters.file.parameter.items() if k not in known}
@@ -240,7 +241,7 @@ def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[s
 
 @dataclass
 class _Fitter:
-    """Fits, every set of values predicted once, and each design's rows once for the values of its own parameters."""
+    """Fits parameters; caches the errors of each set of values, and each design's rows by its own parameters."""
 
     judge: Judge
     free: dict[str, Free]
@@ -253,20 +254,20 @@ class _Fitter:
     predicted: dict[tuple[object, ...], dict[str, float]] = field(default_factory=dict)
 
     def judged(self, values: Mapping[str, Value]) -> tuple[dict[str, float], dict[str, float]]:
-        """Return (errors, outside) of every row at some values; large ones where there is no such machine."""
-        place = tuple(values[name] for name in self.free)
-        if place not in self.seen:
+        """Return (errors, outside) of every row at some values; IMPOSSIBLE where the machine has no answer."""
+        point = tuple(values[name] for name in self.free)
+        if point not in self.seen:
             try:
                 predicted = self._predict(values)
-                self.seen[place] = self.judge.errors(predicted), self.judge.outside(predicted)
+                self.seen[point] = self.judge.errors(predicted), self.judge.outside(predicted)
             except NpexploreError:
-                if not self.seen:  # nothing worked yet: the question itself may be wrong
+                if not self.seen:  # no evaluation succeeded yet, so the error may be in the arguments
                     raise
                 far = {row.key: IMPOSSIBLE for row, _ in self.judge.rows}
-                self.seen[place] = far, far
+                self.seen[point] = far, far
             if self.progress is not None:
                 self.progress(len(self.seen))
-        return self.seen[place]
+        return self.seen[point]
 
     def _predict(self, values: Mapping[str, Value]) -> dict[str, float]:
         rows: dict[str, float] = {}
@@ -286,7 +287,7 @@ class _Fitter:
         return np.array([*outside.values(), *(TIGHT * error for error in errors.values())])
 
     def fit(self, start: Mapping[str, Value]) -> Fit:
-        """Return where a start leads: its spans are fitted, everything else stays."""
+        """Return the fit from a start: parameters with spans are fitted, all others keep their values."""
         spans = {name: free for name, free in self.free.items() if isinstance(free, Span) and free.low < free.high}
         values = dict(start)
         if spans:
@@ -312,8 +313,8 @@ class _Fitter:
         if spans and starts > 1:
             cube = qmc.LatinHypercube(len(spans), rng=np.random.default_rng(seed)).random(starts - 1)
             for row in cube:
-                placed = zip(spans.items(), row, strict=True)
-                points.append({name: float(span.low * (span.high / span.low) ** u) for (name, span), u in placed})
+                coordinates = zip(spans.items(), row, strict=True)
+                points.append({name: float(span.low * (span.high / span.low) ** u) for (name, span), u in coordinates})
         fits = [
             self.fit({**point, **dict(zip(choices, chosen, strict=True))})
             for chosen in product(*choices.values())
@@ -322,25 +323,25 @@ class _Fitter:
         return sorted(fits, key=lambda fit: fit.cost)
 
     def _present(self, name: str, span: Span) -> float:
-        for of in self.judge.designs:
-            parameters = design(of).parameters
+        for design_name in self.judge.designs:
+            parameters = design(design_name).parameters
             if name in parameters:
                 return min(max(float(parameters[name]), span.low), span.high)
         raise UnknownNameError("parameter", name, self.free)
 
     def profiles(self, best: Fit) -> dict[str, tuple[tuple[Value, float], ...]]:
-        """Return for each parameter the least score over its values, the others fitted anew from the best fit."""
+        """Return for each parameter its (value, smallest score) pairs; the other parameters start from the best fit."""
         profiles = {}
         for name, free in self.free.items():
             values: Sequence[Value] = (
                 [float(v) for v in np.geomspace(free.low, free.high, PROFILE)] if isinstance(free, Span) else free
             )
-            line = {best.values[name]: best.score}
+            score_by_value = {best.values[name]: best.score}
             for value in values:
-                held = _Fitter(
+                fitter = _Fitter(
                     self.judge, {**self.free, name: (value,)}, self.seeds, self.packets, self.solver, self.executor,
                     None, self.seen, self.predicted,
                 )  # fmt: skip
-                line.setdefault(value, held.fit({**best.values, name: value}).score)
-            profiles[name] = tuple(sorted(line.items(), key=lambda item: (isinstance(item[0], str), item[0])))
+                score_by_value.setdefault(value, fitter.fit({**best.values, name: value}).score)
+            profiles[name] = tuple(sorted(score_by_value.items(), key=lambda item: (isinstance(item[0], str), item[0])))
         return profiles

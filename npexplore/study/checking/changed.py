@@ -1,7 +1,7 @@
-"""A changed machine, or another rule of scoring, against the published numbers: which rows agree now, and which move.
+"""Compares cross-checks before and after a change of a machine or of a scoring rule: which rows' verdicts change.
 
-A row agrees if its verdict is inside or close. Both predictions use the same seeds, so rows that the change does not
-affect stay as they were. A row's own conditions override the settings: a number measured with four banks keeps four.
+A row agrees if its verdict is inside or close. Both predictions use the same seeds, so that rows that the change does
+not affect stay equal. A row's own conditions override the settings: a number measured with four banks keeps four.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from npexplore.study.checking.values import best_of, judged
 Change = Literal["agrees", "breaks", "moves", "lost", "same"]
 CHANGES: tuple[Change, ...] = ("agrees", "breaks", "lost", "moves", "same")
 MEET = ("inside", "close")
-MOVED = 1e-3  # of a value: less is no change
-VERDICTS = "verdict."  # rules that are read when a value is judged, not when it is computed
+MOVED = 1e-3  # smaller relative differences count as no change
+VERDICTS = "verdict."  # prefix of rules that apply to the verdict, not to the computation of a value
 
 
 def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Design]:
-    """Return the machines that replace listed designs, by the design's name.
+    """Return the machines that replace listed designs, by the listed design's name.
 
     designs: names and paths of machine files (none: all listed designs). settings: knob values, set on each machine
     that has the knob. Raises UnknownNameError for a knob that no machine has, InputError if two machines replace the
     same design.
     """
     machines: dict[str, Design] = {}
-    files = set[str]()  # that are no listed design as it is
+    files = set[str]()  # base designs of machine files, which differ from the listed designs
     for name in designs or DESIGNS:
         machine = design(name)
         files |= set() if name in DESIGNS else {base_of(machine)}
@@ -50,14 +50,14 @@ def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> d
             raise UnknownNameError(f"knob of {', '.join(machines)}", knob, known)
     changed = {}
     for name, machine in machines.items():
-        mine = {knob: value for knob, value in settings.items() if knob in machine.parameters.file.parameter}
-        if mine or name in files:
-            changed[name] = machine.with_(**mine)
+        own_settings = {knob: value for knob, value in settings.items() if knob in machine.parameters.file.parameter}
+        if own_settings or name in files:
+            changed[name] = machine.with_(**own_settings)
     return changed
 
 
 def knob_changes(name: str, machine: Design) -> str:
-    """Return in words how a machine differs from the listed design that it replaces."""
+    """Return as text the settings of a machine that differ from the listed design that it replaces."""
     listed = dict(DESIGNS[name]().parameters) if name in DESIGNS else {}
     changes = [f"{knob}={value}" for knob, value in machine.parameters.items() if value != listed.get(knob)]
     return f"{machine.name}: {', '.join(changes) or 'as listed'}"
@@ -79,9 +79,9 @@ class Changed:
     after: Check
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each row once, with value, error and verdict before and after, and in `change` what became of it."""
-        then = {entry["key"]: entry for entry in self.before.rows}
-        return [self._row(then[entry["key"]], entry) for entry in self.after.rows]
+        """Return each row once, with value, error and verdict before and after; `change`: one of CHANGES."""
+        before = {entry["key"]: entry for entry in self.before.rows}
+        return [self._row(before[entry["key"]], entry) for entry in self.after.rows]
 
     @staticmethod
     def _row(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,34 +101,34 @@ class Changed:
         return {"before": means[0], "after": means[1]}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that the JSON document of `npexplore check` has in addition if a machine was changed."""
+        """Return the additional fields of the JSON document of `npexplore check` for a changed machine."""
         rows = self.rows()
         counts = {change: sum(row["change"] == change for row in rows) for change in CHANGES}
         return {"counts": counts, "rms": self.rms(), "rows": rows}
 
 
 def _change(row: Mapping[str, Any]) -> Change:
-    one, other = row["before"], row["after"]
-    if one is None or other is None:
-        return "lost" if other is None and one is not None else "same"
-    met, meets = row["verdict_before"] in MEET, row["verdict_after"] in MEET
-    if met != meets:
-        return "agrees" if meets else "breaks"
-    return "moves" if abs(float(other) - float(one)) > MOVED * abs(float(one)) else "same"
+    before, after = row["before"], row["after"]
+    if before is None or after is None:
+        return "lost" if after is None and before is not None else "same"
+    agreed, agrees = row["verdict_before"] in MEET, row["verdict_after"] in MEET
+    if agreed != agrees:
+        return "agrees" if agrees else "breaks"
+    return "moves" if abs(float(after) - float(before)) > MOVED * abs(float(before)) else "same"
 
 
 def compare_checks(
     machines: Mapping[str, Design], against: Mapping[str, Design] | None = None, *, seeds: int = 3,
     ledger: Ledger | None = None, packets: int | None = None, keys: Sequence[str] | None = None,
 ) -> Changed:  # fmt: skip
-    """Check the published rows of changed machines, and of the machines before (None: the listed designs).
+    """Return the cross-checks of the machines before the change (`against`) and after it (`machines`).
 
-    machines: what to check, by the name of the listed design that each replaces. against: what to compare with.
-    seeds: simulations of each row. ledger: the published rows (None: those of the package). packets: measured by
-    each simulation. keys: rows to check (None: all).
+    machines: the changed machines, by the name of the listed design that each replaces. against: the machines before
+    the change (None: the listed designs). seeds: number of simulations of each row. ledger: the published rows (None:
+    those of the package). packets: measured packets of each simulation. keys: rows to check (None: all).
     """
-    more: dict[str, Any] = {"seeds": seeds, "ledger": ledger, "keys": keys}
-    more |= {} if packets is None else {"packets": packets}
+    options: dict[str, Any] = {"seeds": seeds, "ledger": ledger, "keys": keys}
+    options |= {} if packets is None else {"packets": packets}
     if not machines:
         raise InputError("nothing is changed: set a knob, or name a machine file")
     names = list(machines)
@@ -138,12 +138,12 @@ def compare_checks(
                 f"no published row is of {name}: it changes no listed design ('extends', 'machine' of a net); "
                 "--results FILE holds it against numbers of your own"
             )
-    return Changed(check(names, machines=against or {}, **more), check(names, machines=machines, **more))
+    return Changed(check(names, machines=against or {}, **options), check(names, machines=machines, **options))
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A rule with another value: how many rows depend on it, and the verdicts that change, `key: before -> after`."""
+    """A rule with another value: the number of rows that depend on it, and changed verdicts, `key: before -> after`."""
 
     rule: str
     value: RuleValue
@@ -153,7 +153,7 @@ class Effect:
 
 
 def effects(check: Check, ledger: Ledger) -> list[Effect]:
-    """Return the effect of each other value of each rule that the rows of a check used."""
+    """Return the effect of each alternative value of each rule that the rows of a check used."""
     changes = []
     for name, rule in rules().items():
         keys = [
@@ -173,7 +173,7 @@ def effects(check: Check, ledger: Ledger) -> list[Effect]:
 
 
 def _verdict(check: Check, row: Row, entry: Mapping[str, Any]) -> str:
-    """Return the verdict on a row under the rules that stand; of a blind row on its frozen prediction."""
+    """Return the verdict on a row under the rules now in force; a blind row is judged by its frozen prediction."""
     if entry["frozen"] is not None:
         return judged(row, entry["frozen"], None)
     quantity = quantity_of(row)

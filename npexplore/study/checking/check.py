@@ -1,8 +1,8 @@
-"""Published against predicted: a row for each published number of role calibration, check, withheld or blind.
+"""Compares predictions with published numbers: one row for each number of role calibration, check, withheld or blind.
 
-What a value is computed from is recorded while it is computed, and its label follows from that record alone
+All inputs of a value are recorded while it is computed, and its label follows from this record alone
 (study/checking/labels.py). A claim over several versions or mixes is judged on each of them. Withheld rows are
-predicted like others; verdict and error of a blind row are those of its frozen prediction, beside today's.
+predicted like the others. Verdict and error of a blind row refer to its frozen prediction; today's is shown beside it.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Check(Result):
 
     rows: dicts with FIELDS. alternatives: name -> {key: best value} of alternative structures.
 
-    predictions: the predictions behind the rows, for reuse at the same points. traces: for each key everything that
-    was read to compute the row's value. ledger: the published rows. sets: for each design, the rows' values with each
+    predictions: the predictions behind the rows, for reuse at the same points. traces: for each key, all inputs that
+    were read to compute the row's value. ledger: the published rows. sets: for each design, the rows' values with each
     of its recorded parameter sets. results: a user's numbers beside the published and predicted ones
-    (study/checking/results.py), None if none were given.
+    (study/checking/results.py), None without a user's file.
 
     Example:
         >>> import npexplore as npx
@@ -75,10 +75,10 @@ class Check(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore check`."""
-        own = {} if self.results is None else {"results": self.results}
+        user_results = {} if self.results is None else {"results": self.results}
         document = {
             "version": __version__, "rows": self.rows, "scores": self.scores(),
-            "free_parameters": self.free_parameters, **own,
+            "free_parameters": self.free_parameters, **user_results,
         }  # fmt: skip
         return {name: plain(value) for name, value in document.items()}
 
@@ -101,7 +101,7 @@ class Check(Result):
         return frame
 
     def errors(self, keys: Callable[[dict[str, Any]], bool] = lambda row: True) -> npt.NDArray[np.float64]:
-        """Return the relative errors of chosen rows, each measurement once."""
+        """Return the relative errors of the rows that `keys` selects; a measurement printed twice counts once."""
         return np.array([r["error"] for r in self.rows if r["error"] is not None and not r["same_as"] and keys(r)])
 
 
@@ -111,23 +111,23 @@ def check(
     rtl: bool = False, estimate: bool = False, executor: Executor | None = None,
     machines: Mapping[str, Design] | None = None,
 ) -> Check:  # fmt: skip
-    """Predict every published number of some designs, and compare.
+    """Return the predictions of every published number of some designs beside the published values.
 
     Args:
         designs: names of listed designs (None: those of all papers).
-        keys: only these rows of the ledger.
+        keys: keys of the ledger rows to predict (None: all rows).
         seeds: replications of the simulation.
         packets: simulated packets for each replication.
         ledger: the published rows (None: those of the project).
-        results: numbers of the user's own; rows that nobody published are predicted too.
+        results: the user's own numbers; those without a published counterpart are predicted too.
         alternatives: also predict with each structure that the calibration rows do not rule out, with one seed and
             half of the packets: the noise is smaller than the range over structures.
         sets: also predict with each recorded set of parameters that calibration admits (models/sets).
-        rtl: also measure rates in generated hardware, if a design has it; a minute or two for each machine.
-        estimate: also ask `Design.estimate`, which takes as many runs as its precision needs (budget 1 s a point).
+        rtl: also measure rates in generated hardware if a design has it; takes one to two minutes per machine.
+        estimate: also run `Design.estimate`, which repeats runs until its precision is met (at most 1 s per point).
         executor: a `concurrent.futures` executor that runs the predictions (None: threads).
-        machines: designs that replace listed ones, by the names of these. Blind rows are then compared with today's
-            prediction of that machine, not with the frozen one; a row that it cannot answer has no prediction.
+        machines: designs that replace listed designs, by the name of the listed design. Blind rows are then compared
+            with today's prediction of that machine, not with the frozen one; a row that it cannot answer has none.
 
     Raises:
         UnknownNameError: a design or row that does not exist.
@@ -141,16 +141,18 @@ def check(
     """
     with with_machines(machines or {}):
         published = ledger or load()
-        known = {row.design for row in published} | set(known_designs())
-        chosen = None if designs is None else {one_of("design", name, known) for name in designs}
-        named = None if keys is None else {published[key].key for key in keys}
+        known_names = {row.design for row in published} | set(known_designs())
+        chosen = None if designs is None else {one_of("design", name, known_names) for name in designs}
+        selected_keys = None if keys is None else {published[key].key for key in keys}
         rows = [
             row for row in published.select(roles=ROLES)
-            if (chosen is None or row.design in chosen) and (named is None or row.key in named)
+            if (chosen is None or row.design in chosen) and (selected_keys is None or row.key in selected_keys)
         ]  # fmt: skip
-        own = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
+        own_rows = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
         modelled = [
-            (row, quantity) for row in (*rows, *own) if row.design in known_designs() and (quantity := quantity_of(row))
+            (row, quantity)
+            for row in (*rows, *own_rows)
+            if row.design in known_designs() and (quantity := quantity_of(row))
         ]
         points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
         predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=machines is not None)
@@ -162,29 +164,29 @@ def check(
                 entries.append(judge.entry(row))
                 task.advance()
         free_parameters = _free(rows, judge.traces)
-        out = Check(entries, free_parameters, predictions=predictions, traces=judge.traces, ledger=published)
+        result = Check(entries, free_parameters, predictions=predictions, traces=judge.traces, ledger=published)
         if results is not None:
-            unpublished = [judge.entry(row) for row in own]
-            out.results = results.compared([*out.rows, *unpublished])
-            for entry, row in zip(out.rows, rows, strict=True):
+            unpublished = [judge.entry(row) for row in own_rows]
+            result.results = results.compared([*result.rows, *unpublished])
+            for entry, row in zip(result.rows, rows, strict=True):
                 entry["results"] = results(row)
         if alternatives:
-            out.alternatives.update(_of_alternatives(modelled, max(1, packets // 2), executor))
+            result.alternatives.update(_of_alternatives(modelled, max(1, packets // 2), executor))
         if sets:
             for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
-                mine = [(row, quantity) for row, quantity in modelled if row.design == name]
-                for one in load_sets(name):
-                    with standing_in(one.mix):
-                        predicted = _with(one.set, mine, packets, executor, f"{name}, sets")
-                    out.sets.setdefault(name, []).append(predicted)
-                _swings(out.rows, out.sets[name])
-        return out
+                rows_of_design = [(row, quantity) for row, quantity in modelled if row.design == name]
+                for parameter_set in load_sets(name):
+                    with standing_in(parameter_set.mix):
+                        predicted = _with(parameter_set.set, rows_of_design, packets, executor, f"{name}, sets")
+                    result.sets.setdefault(name, []).append(predicted)
+                _swings(result.rows, result.sets[name])
+        return result
 
 
 def alternative_values(designs: Sequence[str], packets: int) -> dict[str, dict[str, float | None]]:
-    """Return what the published rows of some designs come to with each alternative structure, by its name and by key.
+    """Return the values of some designs' published rows with each alternative structure, by structure name and key.
 
-    packets: simulated for each point, with one seed.
+    packets: simulated packets for each point, with one seed.
     """
     rows = [row for row in load().select(roles=ROLES) if row.design in designs]
     return _of_alternatives([(row, quantity) for row in rows if (quantity := quantity_of(row))], packets, None)
@@ -201,17 +203,17 @@ def _with(
     changed: Mapping[str, Value], modelled: Sequence[tuple[Row, Quantity]], packets: int, executor: Executor | None,
     label: str,
 ) -> dict[str, float | None]:  # fmt: skip
-    """Return what the rows come to with some parameters changed; none where the machine then stands still."""
+    """Return each row's value with some parameters changed; None where the changed machine has no answer."""
     solvers = ("bounds", "simulation")
-    other = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=solvers, may_fail=True)
-    other.fetch([point for row, quantity in modelled for point in quantity.points(row)], executor, label)
-    return {row.key: best_of(row, quantity, other).number for row, quantity in modelled}
+    predictions = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=solvers, may_fail=True)
+    predictions.fetch([point for row, quantity in modelled for point in quantity.points(row)], executor, label)
+    return {row.key: best_of(row, quantity, predictions).number for row, quantity in modelled}
 
 
 def _swings(rows: Iterable[dict[str, Any]], sets: Sequence[Mapping[str, float | None]]) -> None:
-    """Note for each row the least and the most that sets of parameters make of it."""
+    """Set each row's `range`: the smallest and the largest of its values over the parameter sets."""
     for entry in rows:
-        values = [x for one in sets if (x := one.get(entry["key"])) is not None]
+        values = [x for values_by_key in sets if (x := values_by_key.get(entry["key"])) is not None]
         entry["range"] = [min(values), max(values)] if values else entry["range"]
 
 
@@ -224,7 +226,7 @@ def _alternatives(rows: Iterable[Row]) -> dict[str, dict[str, Value]]:
 
 
 def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[str]]:
-    """Return per design what its rows were read from and was fitted to calibration rows."""
+    """Return for each design the fitted parameters that its rows depend on."""
     by_design: dict[str, set[str]] = {}
     for row in rows:
         if row.key in traces:
@@ -234,9 +236,9 @@ def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[st
 
 @dataclass
 class _Judge:
-    """Rows against predictions; traces: by key, what was read for a row's value.
+    """Compares rows with predictions; traces: by key, all inputs that were read for the row's value.
 
-    frozen: blind rows are judged by their frozen predictions. rtl, estimate: ask generated hardware, estimates as well.
+    frozen: blind rows are judged by their frozen predictions. rtl, estimate: also use generated hardware, estimates.
     """
 
     ledger: Ledger
@@ -250,7 +252,7 @@ class _Judge:
         self.labels = Labels(self.ledger)
 
     def entry(self, row: Row) -> dict[str, Any]:
-        """Return the row of the table; raises InputError for a value without a trace."""
+        """Return the table row of a ledger row; raises InputError for a value without recorded inputs."""
         entry: dict[str, Any] = dict.fromkeys(FIELDS)
         hidden = row.role == "withheld"
         entry.update(
@@ -284,8 +286,8 @@ class _Judge:
         self._trace(row, quantity, best.reads)
         entry["label"], entry["reads"] = self._label(row, best.reads), names(best.reads.values())
         entry["prototype_hints"], entry["parts"] = hints(best.reads.values()), best.parts
-        before = self._frozen(row)
-        value, parts = (best.value, best.parts) if before is None else (before, None)
+        frozen_value = self._frozen(row)
+        value, parts = (best.value, best.parts) if frozen_value is None else (frozen_value, None)
         entry["verdict"] = judged(row, value, parts)
         entry["error"] = None if hidden or isinstance(value, bool) else row.relative_error(value)
         if entry["verdict"] == "off":
@@ -293,11 +295,11 @@ class _Judge:
         return entry
 
     def _rtl(self, row: Row, quantity: Quantity) -> tuple[float | bool | None, str | None]:
-        """Return what generated hardware makes of a row with its label; None without hardware or such a number."""
+        """Return a row's value in generated hardware and its label; (None, None) if hardware cannot give the value."""
         try:
             with reading() as reads:
                 value = whole_of(value_of(row, quantity, lambda point: self.predictions.at(point, "rtl", 0)))
-        except KeyError:  # the row asks for a server's use or a queue
+        except KeyError:  # the row needs a utilization or a queue, which hardware does not report
             return None, None
         return value, None if value is None else self.labels(row, reads)
 
@@ -305,12 +307,12 @@ class _Judge:
         return row.frozen_value if self.frozen else None
 
     def _label(self, row: Row, reads: Reads) -> str:
-        """Return the label of what is judged: of a frozen prediction the one that it had, unless it is arithmetic."""
+        """Return the label of the judged value: a frozen prediction's recorded label, unless the row is arithmetic."""
         label = self.labels(row, reads)
         return label if not self.frozen or row.frozen is None or label == "arithmetic" else row.frozen.label
 
     def _trace(self, row: Row, quantity: Quantity, reads: Reads) -> None:
-        """Keep what a row was read from; raises InputError where it is not what the row says that it is."""
+        """Store the inputs of a row's value; raises InputError for a constant, or a simulated row without a solver."""
         if all(read.kind == SOLVER for read in reads.values()):
             raise InputError(f"row {row.key}: its value was computed without reading any input: a constant")
         if quantity.solver != "exact" and not any(read.kind == SOLVER for read in reads.values()):

@@ -1,8 +1,8 @@
-"""Calibration rows predicted with given parameters: how far the predictions are off.
+"""Predicts calibration rows with given parameters, and computes the errors of these predictions.
 
     relative error = prediction / point - 1         outside = distance to the row's interval lo..hi / |point|
 
-Only rows of role `calibration` are used, read through the ledger's view for models, so that no check row can
+Only rows of role `calibration` are used. They are read through the ledger's view for models, so that no check row can
 influence a fit.
 """
 
@@ -34,7 +34,7 @@ class Judge:
 
     @staticmethod
     def of(keys: Iterable[str], known: Facts | None = None, own: Iterable[Row] = ()) -> Judge:
-        """Return the judge of some rows; raises InputError for one that is not for calibration or cannot be predicted.
+        """Return the judge of some rows; raises InputError for a row of another role, or one that has no rule.
 
         own: rows of a user's own ledger.
         """
@@ -54,19 +54,24 @@ class Judge:
         self, chosen: Mapping[str, Value], *, seeds: Sequence[int] = (1,), packets: int = 4000,
         solver: str = "simulation", executor: Executor | None = None,
     ) -> dict[str, float]:  # fmt: skip
-        """Return each row's prediction in its unit, the mean over the seeds, with some parameters set.
+        """Return each row's mean prediction over the seeds, in the row's unit, with the parameters `chosen`.
 
-        Rows that do not depend on contention are answered by bounds whatever the solver. Raises NpexploreError if
-        there is no answer.
+        Bounds answer rows that do not depend on contention, whatever `solver` is. Raises NpexploreError if there is
+        no answer.
         """
         values = {}
-        for one in dict.fromkeys("bounds" if rule.solver == "exact" else solver for _, rule in self.rows):
-            mine = [(row, rule) for row, rule in self.rows if ("bounds" if rule.solver == "exact" else solver) == one]
-            predictions = Predictions(seeds=tuple(seeds), packets=packets, overrides=chosen, solvers=(one,))
-            points = [point for row, rule in mine for point in rule.points(row)]
+        for row_solver in dict.fromkeys("bounds" if rule.solver == "exact" else solver for _, rule in self.rows):
+            solver_rows = [
+                (row, rule) for row, rule in self.rows if ("bounds" if rule.solver == "exact" else solver) == row_solver
+            ]
+            predictions = Predictions(seeds=tuple(seeds), packets=packets, overrides=chosen, solvers=(row_solver,))
+            points = [point for row, rule in solver_rows for point in rule.points(row)]
             predictions.fetch(points, executor, label="calibration rows")
-            for row, rule in mine:
-                numbers = [_number(row, rule, predictions, one, seed) for seed in (seeds if one == solver else (0,))]
+            for row, rule in solver_rows:
+                numbers = [
+                    _number(row, rule, predictions, row_solver, seed)
+                    for seed in (seeds if row_solver == solver else (0,))
+                ]
                 values[row.key] = float(np.mean(numbers))
         return {row.key: values[row.key] for row, _ in self.rows}
 
@@ -75,7 +80,7 @@ class Judge:
         return {row.key: predicted[row.key] / _point(row) - 1 for row, _ in self.rows}
 
     def outside(self, predicted: Mapping[str, float]) -> dict[str, float]:
-        """Return by how much each prediction leaves its row's interval, as a share of the point; 0 inside."""
+        """Return each prediction's distance from its row's interval, as a share of the point; 0 inside."""
         distances = {}
         for row, _ in self.rows:
             x = predicted[row.key]
@@ -85,7 +90,7 @@ class Judge:
 
 
 def calibration_row(key: str, known: Facts | None = None) -> Row:
-    """Return a row that may be fitted to; raises InputError for one of another role, or without a number."""
+    """Return a row that may be fitted to; raises InputError for a row of another role or without a number."""
     row = (known or facts())[key]
     _check_role(row)
     return row

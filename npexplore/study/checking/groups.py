@@ -1,4 +1,4 @@
-"""Groups of rows that are scored together, by paper, with the largest errors that some of them aim at."""
+"""Defines the groups of rows that are scored together, by paper, with error limits that some groups aim at."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CYCLES_A_STEP, LOOKUPS = rule("gorilla.cycles_a_step"), rule("gorilla.lookup_del
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that are scored together; aim: (largest root mean square, largest error), None where there is no aim.
+    """Rows that are scored together; aim: limits of (root mean square, largest error) in per cent, None: no limit.
 
-    spread: the fewest and the most claims that hold over all parameters that calibration admits, and of how many.
-    part: whether its rows are in another group, too; every row is in one group that is no part.
+    spread: returns the smallest and the largest number of claims that hold over the parameters that calibration
+    admits, and the number of claims. part: whether its rows are also in another group that is not a part.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Group:
 
 
 def _admitted() -> tuple[int, int, int]:
-    """Return how many of Gorilla's claims on one configuration hold for the cycles that calibration leaves open."""
+    """Return (fewest, most, all) Gorilla claims on one configuration that hold over the admissible cycle counts."""
     admissible = gorilla_claims.admissible(CYCLES_A_STEP.value, LOOKUPS.value)
     return int(admissible["right"].min()), int(admissible["right"].max()), int(admissible["claims"].max())
 
@@ -93,7 +93,7 @@ GORILLA = (
 
 
 def _transfers(op: str, latency: bool = False) -> Callable[[Row], bool]:
-    """Say which rows are of transfers of the small buffer, and what is measured of them."""
+    """Return a test for rows of an operation on the small buffer that measure latency or a rate."""
     return lambda row: (
         row.conditions.get("op") == op and (row.quantity == "latency") == latency
         and "window_bytes" not in row.conditions
@@ -105,7 +105,7 @@ def _program(*programs: str) -> Callable[[Row], bool]:
 
 
 def _byte_beyond(row: Row) -> bool:
-    """Say whether a row is a rate of transfers that need one more packet, or line, for their last byte."""
+    """Return whether a row is a rate of transfers whose last byte needs one more packet or cache line."""
     return row.quantity == "bandwidth" and float(row.conditions.get("transfer_bytes", 0)) % 64 == 1
 
 

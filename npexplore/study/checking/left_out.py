@@ -1,8 +1,9 @@
-"""Groups of visible rows left out in turn, and predicted from the others (leave one group out; Stone 1974).
+"""Cross-validates models: leaves out one group of visible rows at a time and predicts it from the others (Stone 1974).
 
-A parameter that rows of a group were fitted to is fitted anew to its other rows. One that no other row determines is
-set to its least value, as if what it stands for did not exist; a program's cycles are taken out of the server, which
-then uses those with another ring, or has no answer. A PCI Express host keeps the one read that characterises it.
+A parameter that was fitted to rows of the group is fitted again to its other rows. A parameter that no other row
+determines is set to its smallest value, as if its effect did not exist. A program's cycle counts are removed from the
+server, which then uses the counts with another ring or has no answer. The one read that characterises a PCI Express
+host is always kept.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from npexplore.study.checking.fitted_rows import fitted_keys
 from npexplore.study.checking.groups import SCORES
 from npexplore.study.sweeping.grid import Span
 
-WIDE = 2.0  # a number is sought between its value over this and its value times this
+WIDE = 2.0  # a parameter is fitted between its value / WIDE and its value * WIDE
 RATE = "forwarding rate"
 VISIBLE = ("calibration", "check")
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A group that was left out: its rows, their errors if predicted, parameters fitted anew, and undetermined ones.
+    """A left-out group: its number of rows, relative errors by key, refitted values, and undetermined parameters.
 
     Example:
         >>> from npexplore.study import LeftOut
@@ -55,9 +56,9 @@ class LeftOut:
 
 
 def row_groups(of: str) -> dict[str, list[str]]:
-    """Return the visible rows of a design that have a number, by group: the server's rates by series, others as scored.
+    """Return the keys of a design's visible numeric rows by group: the server's rates by series, others as scored.
 
-    Transfers over PCI Express are also grouped by size, so such a row is in two groups.
+    Transfers over PCI Express are also grouped by size, so that such a row is in two groups.
     """
     rows = [row for row in load().select(design=of, roles=VISIBLE) if row.point]
     characterising = {key for name, keys in _fitted(design(of)).items() if name.startswith("read_ns_") for key in keys}
@@ -76,26 +77,26 @@ def row_groups(of: str) -> dict[str, list[str]]:
 
 
 def leave_group_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
-    """Return how well all other rows predict those of a group; raises UnknownNameError for an unknown group.
+    """Return how well all other rows predict those of a group; raises UnknownNameError for an unknown design.
 
     of: the name of a design. group: the name of the group. keys: the rows of the group, as `row_groups` lists them.
-    seeds: simulations of each row. starts: starts of the fit.
+    seeds: number of simulations of each row. starts: number of starts of the fit.
     """
-    gone, base = set(keys), design(of)
-    touched = {name: keys_ - gone for name, keys_ in _fitted(base).items() if keys_ & gone}
-    untold = tuple(name for name, others in touched.items() if not others)
-    machine = _without(base, untold)
+    left_out, base = set(keys), design(of)
+    other_rows = {name: keys_ - left_out for name, keys_ in _fitted(base).items() if keys_ & left_out}
+    undetermined = tuple(name for name, others in other_rows.items() if not others)
+    machine = _without(base, undetermined)
     fitted: dict[str, Value] = {}
-    if free := {name: Span(*_around(base, name)) for name, others in touched.items() if others}:
-        others = sorted(set.union(*(touched[name] for name in free)))
+    if free := {name: Span(*_around(base, name)) for name, others in other_rows.items() if others}:
+        others = sorted(set.union(*(other_rows[name] for name in free)))
         with with_machines({of: machine}):
             best = calibrate(free, others, solver="bounds", starts=starts, profiles=False, evaluation_seeds=(2,)).best
         fitted, machine = dict(best.values), machine.with_(**best.values)
     errors: dict[str, float] = {}
-    with suppress(NpexploreError):  # a machine that nobody measured
+    with suppress(NpexploreError):  # the machine has no answer without the removed parameters
         entries = check([of], keys=list(keys), seeds=seeds, machines={of: machine}).rows
         errors = {entry["key"]: entry["error"] for entry in entries if entry["error"] is not None}
-    return LeftOut(group, len(keys), errors, fitted, untold)
+    return LeftOut(group, len(keys), errors, fitted, undetermined)
 
 
 def _around(base: Design, name: str) -> tuple[float, float]:
@@ -106,16 +107,20 @@ def _around(base: Design, name: str) -> tuple[float, float]:
 
 
 def _without(base: Design, names: Sequence[str]) -> Design:
-    """Return the design without cycles that nothing tells, and with other such parameters at their least value."""
+    """Return the design without the named cycle counts, and with the other named parameters at their smallest value."""
     file = base.parameters.file
-    known = {name: one for name, one in file.parameter.items() if not (name in names and name.startswith("cycles_"))}
-    for name in set(names) & set(known):
-        least = known[name].min or 0.0
-        known[name] = msgspec.structs.replace(known[name], value=type(known[name].value)(least))
-    return replace(base, parameters=Parameters(msgspec.structs.replace(file, parameter=known), {}))
+    parameters = {
+        name: parameter
+        for name, parameter in file.parameter.items()
+        if not (name in names and name.startswith("cycles_"))
+    }
+    for name in set(names) & set(parameters):
+        smallest = parameters[name].min or 0.0
+        parameters[name] = msgspec.structs.replace(parameters[name], value=type(parameters[name].value)(smallest))
+    return replace(base, parameters=Parameters(msgspec.structs.replace(file, parameter=parameters), {}))
 
 
 def _fitted(base: Design) -> dict[str, set[str]]:
-    """Return the keys of the rows that each fitted parameter was fitted to."""
+    """Return for each fitted parameter the keys of the rows that it was fitted to."""
     parameters = base.parameters.file.parameter.items()
     return {name: set(fitted_keys(p)) for name, p in parameters if p.fitted_to}

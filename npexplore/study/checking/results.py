@@ -1,11 +1,11 @@
-"""A user's own numbers beside the ledger and our predictions, from a CSV file.
+"""Reads a user's own numbers from a CSV file and compares them with the ledger and our predictions.
 
     key,value[,unit]                             numbers of published rows
-    design,KNOB...,quantity,value,unit           numbers at design points: knobs, mix, resource, baseline... as columns
+    design,KNOB...,quantity,value,unit           numbers at design points; columns: knobs, mix, resource, baseline...
 
-With columns lo, hi and role the file is a ledger of your own: an interval around the value, and whether a row is for
+With columns lo, hi and role the file is the user's own ledger: an interval around the value, and whether a row is for
 check or calibration. A row of the second form is matched to the published row with the same design, quantity and
-conditions; without such a row it is a measurement of its own, and is predicted as well. Empty cells set no condition.
+conditions; without a match it is a new measurement and is predicted as well. Empty cells set no condition.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from npexplore.study.checking.quantities import GENERAL, QUANTITIES
 from npexplore.units import UNITS, factor
 
 FIXED = ("design", "quantity", "value", "unit")
-ONE_LENGTH = re.compile(r"\d+ bytes")  # a mix of one length, as machine/mixes.py has it
-OWN = ("lo", "hi", "role", "where")  # columns that may be missing, or empty
-ROLES = ("check", "calibration")  # of a user's own rows
+ONE_LENGTH = re.compile(r"\d+ bytes")  # a mix of one length, as machine/mixes.py writes it
+OWN = ("lo", "hi", "role", "where")  # columns that may be missing or empty
+ROLES = ("check", "calibration")  # roles of a user's own rows
 ASIDE = ("input", "context")  # roles of rows that are not predicted
-OTHERS = ("mix", "resource", "baseline")  # conditions that are no knobs
+OTHERS = ("mix", "resource", "baseline")  # conditions that are not knobs
 
 
 @dataclass(frozen=True)
 class Result:
-    """One of the user's numbers. row: the ledger row to compare with, or one made from it; value: in the row's unit."""
+    """One of the user's numbers. row: the published row, or one made from the user's line; value: in the row's unit."""
 
     line: int
     row: Row
@@ -46,7 +46,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """All numbers of a file; called with a ledger row, returns the user's value in the row's unit (None: not given).
+    """All numbers of a file; called with a ledger row, returns the user's value in the row's unit (None: no value).
 
     Example:
         >>> from npexplore.study import Results
@@ -70,20 +70,20 @@ class Results:
 
     @property
     def own(self) -> list[Row]:
-        """Ledger rows made from those numbers that have no published counterpart."""
+        """The ledger rows made from the numbers without a published counterpart."""
         return [result.row for result in self.listed if not result.published]
 
     def compared(self, checked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return each number beside the published and the predicted one; checked: rows of a cross-check of all.
+        """Return each number beside the published and the predicted one; checked: rows of a cross-check of them all.
 
         Keys: line, key (None: not published), design, quantity, conditions, unit, value, published, error (against
         the published point), verdict (of the user's number), predicted, difference (against our prediction),
-        our_verdict, role (of an own row), reason (of ours).
+        our_verdict, role (of a row that is not published), reason (of our verdict).
         """
-        ours = {entry["key"]: entry for entry in checked}
+        entries = {entry["key"]: entry for entry in checked}
         rows = []
         for result in self.listed:
-            row, entry = result.row, ours.get(result.row.key, {})
+            row, entry = result.row, entries.get(result.row.key, {})
             best = entry.get(str(entry.get("best")))
             known = isinstance(best, int | float) and not isinstance(best, bool)
             rows.append({
@@ -102,10 +102,10 @@ class Results:
 
 
 def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
-    """Read a user's numbers; raises InputError that names file, line and column, with the nearest names."""
+    """Return the numbers of a user's CSV file; raises InputError that names file, line and column."""
     name = Path(path).name
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark before the first column
+        with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets write a byte order mark
             reader = csv.reader(file, strict=True)
             lines = [(reader.line_num, cells) for cells in reader if cells]
     except OSError as error:
@@ -163,10 +163,10 @@ def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Res
 
 def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
     place = f"{name}:{line}"
-    called = own_names()  # of files that change a listed machine
-    there = {known.design for known in ledger} | {*known_designs(), *called}
-    of = one_of(f"{place}: column 'design':", row["design"], there)
-    of = called.get(of, of)
+    own_designs = own_names()  # files that change a listed machine
+    design_names = {known.design for known in ledger} | {*known_designs(), *own_designs}
+    of = one_of(f"{place}: column 'design':", row["design"], design_names)
+    of = own_designs.get(of, of)
     quantities = {known.quantity for known in ledger if known.design == of}
     quantity = one_of(f"{place}: column 'quantity':", row["quantity"], quantities | _ruled(of))
     one_of(f"{place}: column 'unit':", row["unit"], UNITS)
@@ -175,16 +175,19 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
         raise InputError(f"{place}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
                          f"got {row['unit']!r}")  # fmt: skip
     value = _number(place, row["value"])
-    stated = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
-    usual = dict(design(of).parameters) if of in known_designs() else {}  # what a condition is that nobody names
+    conditions_stated = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
+    usual = dict(design(of).parameters) if of in known_designs() else {}  # values of conditions that are not named
     candidates = ledger.select(design=of, quantity=quantity)
-    for published in sorted(candidates, key=lambda row: row.role in ASIDE):  # of the same point, one that is predicted
-        wanted = {knob: wish for knob, wish in published.conditions.items() if knob != "design"}
-        if all(_equal(stated.get(k, usual.get(k)), wanted.get(k, usual.get(k))) for k in {*stated, *wanted}):
+    for published in sorted(candidates, key=lambda row: row.role in ASIDE):  # predicted rows first
+        row_conditions = {knob: condition for knob, condition in published.conditions.items() if knob != "design"}
+        if all(
+            _equal(conditions_stated.get(k, usual.get(k)), row_conditions.get(k, usual.get(k)))
+            for k in {*conditions_stated, *row_conditions}
+        ):
             if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:
-                continue  # the same quantity in another dimension (bits, packets)
+                continue  # the same quantity in another dimension, such as packets instead of bits
             return Result(line, published, published.from_si(value * factor(row["unit"])), True)
-    conditions = _conditions(place, of, stated, ledger)
+    conditions = _conditions(place, of, conditions_stated, ledger)
     low, high = (_number(place, row[end], end) if row.get(end) else value for end in ("lo", "hi"))
     if not low <= value <= high:
         raise InputError(f"{place}: the value must lie in lo..hi, got {value:g} and {low:g}..{high:g}")
@@ -198,17 +201,17 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
 
 
 def _ruled(of: str) -> set[str]:
-    """Return the quantities of a design for which there is a rule."""
+    """Return the quantities of a design that a rule computes, without rules for single keys."""
     return {quantity for quantity in QUANTITIES.get(of, GENERAL) if "." not in quantity}
 
 
 def _mixes_of(of: str, ledger: Ledger) -> set[str]:
-    """Return the mixes that published rows of a design name, those for several together too."""
+    """Return the mix names in the published rows of a design, also names that stand for several mixes."""
     return {str(row.conditions["mix"]) for row in ledger if row.design == of and "mix" in row.conditions}
 
 
 def _conditions(place: str, of: str, stated: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
-    """Return the conditions of a number that nobody published; raises InputError for what a design cannot have."""
+    """Return the conditions of an unpublished number; raises InputError for a condition that the design cannot have."""
     if of not in known_designs():
         raise InputError(f"{place}: no published row of {of} has these conditions, and no model predicts it")
     parameters = design(of).parameters.file.parameter
@@ -228,7 +231,7 @@ def _conditions(place: str, of: str, stated: Mapping[str, str], ledger: Ledger) 
 
 
 def _factor(place: str, unit: str, published: Row) -> float:
-    """Return the factor of a unit to SI; raises InputError if it measures something else than the row."""
+    """Return the factor of a unit to SI; raises InputError if the unit has another dimension than the row's."""
     one_of(f"{place}: column 'unit':", unit, UNITS)
     if UNITS[unit][0] != UNITS.get(published.unit, ("",))[0]:
         raise InputError(f"{place}: column 'unit' must measure what {published.unit} measures, got {unit!r}")

@@ -1,12 +1,11 @@
-"""How good a cross-check is, group by group, and how much better than a reader without a model (baselines.py).
+"""Scores a cross-check by groups of rows, and compares it with a reader without a model (baselines.py).
 
-    skill = 1 - error / error of the best reader
+    skill = 1 - error / error of the best baseline
 
-error: root mean square over the rows that both predict; of claims (rows without an error of their own: a shape, an
-order, a bound, a band) the share that is wrong. Errors are in per cent of the published number; if a row is itself a
-difference, in percentage points. Rows that were fitted to, and arithmetic ones, are counted but not scored; a
-measurement that is printed twice counts once. Blind rows are a group of their own, scored by their frozen predictions
-whatever the model is today.
+error: root mean square over the rows that both predict; for claims (rows without a numeric error: a shape, an order, a
+bound, a band), the share of wrong claims. Errors are in per cent of the published number, or in percentage points if
+the row itself is a difference. Calibrated and arithmetic rows are counted but not scored; a measurement that is printed
+twice counts once. Blind rows are a separate group, scored by their frozen predictions.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 
 HOLDS = ("inside", "close")
 SCORED = ("predicted", "post_hoc")
-NEAR_PERCENT = 10.0  # a scored number that misses by no more (points, for a difference) counts as near
+NEAR_PERCENT = 10.0  # a scored number with at most this error (points, for a difference) counts as near
 ALL, BLIND = "all", "blind rows, frozen predictions"
 Entry = Mapping[str, Any]  # a row of a cross-check
 
 
 class Check(Protocol):
-    """What is scored: rows, what was read for each, values with each of a design's recorded parameter sets."""
+    """The cross-check to score: rows, recorded inputs by key, and values with each recorded parameter set by design."""
 
     rows: list[dict[str, Any]]
     traces: dict[str, Reads]
@@ -49,27 +48,31 @@ def scores(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] =
 
 
 def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = SCORES) -> list[dict[str, Any]]:
-    """Return a line for each group of numbers and of claims with something to score; papers begin with all rows.
+    """Return a line for each group of numbers and of claims with scored rows; each paper begins with all its rows.
 
-    Keys: paper; group; claims (whether the line is of claims); rows, and of them predicted, post_hoc, calibrated,
-    arithmetic, blind; scored (rows that were judged: predicted or post hoc, of role check or blind); unit, rms, worst,
-    worst_key, near (scored numbers that miss by at most NEAR_PERCENT), far (keys of the others), rms_predicted,
-    rms_post_hoc, today (root mean square of today's predictions of blind rows); held (claims); error, baseline,
-    baseline_error, skill, compared, nearer (how often the reader is nearer, or right where we are wrong); low, high
-    (rms, or claims held, over the parameter sets that calibration admits); low_of (of how many claims, as not all can
-    be asked of each set); free_parameters; off (keys of rows that are off); aim_rms, aim_worst.
+    Keys: paper; group; claims (whether the line is about claims); rows, and the numbers of them by label: predicted,
+    post_hoc, calibrated, arithmetic, blind; scored (rows labelled predicted or post hoc, of role check or blind); unit,
+    rms, worst, worst_key, near (scored numbers with errors up to NEAR_PERCENT), far (keys of the others),
+    rms_predicted, rms_post_hoc, today (rms of today's predictions of blind rows); held (claims that hold); error,
+    baseline, baseline_error, skill, compared, nearer (rows where the baseline is nearer, or right where the model is
+    wrong); low, high (rms, or claims held, over the parameter sets that calibration admits); low_of (number of claims
+    that the sets can predict); free_parameters; off (keys of rows that are off); aim_rms, aim_worst.
     None: does not apply.
     """
     tally = _Tally(check, ledger, Reader(ledger))
     table = []
-    for paper, mine in groups.items():
+    for paper, groups_of_paper in groups.items():
         of_paper = [r for r in check.rows if r["key"].split(".")[0] == paper and not r["same_as"]]
-        seen = [r for r in of_paper if r["role"] in ("calibration", "check")]
-        chosen = [(Group(ALL, lambda row: True), seen), *((one, seen) for one in mine)]
+        visible = [r for r in of_paper if r["role"] in ("calibration", "check")]
+        chosen = [(Group(ALL, lambda row: True), visible), *((group, visible) for group in groups_of_paper)]
         chosen.insert(1, (Group(BLIND, lambda row: True), [r for r in of_paper if r["role"] == "blind"]))
         for group, rows in chosen:
-            own = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
-            table += [line for line in (tally.numbers(paper, group, own), tally.claims(paper, group, own)) if line]
+            rows_of_group = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
+            table += [
+                line
+                for line in (tally.numbers(paper, group, rows_of_group), tally.claims(paper, group, rows_of_group))
+                if line
+            ]
     return table
 
 
@@ -80,24 +83,28 @@ class _Tally:
     reader: Reader
 
     def numbers(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
-        """Return the line of the rows that have an error; None without a scored one (of all rows: without any)."""
-        mine = [r for r in rows if r["error"] is not None]
-        chosen = [r for r in mine if r["label"] in SCORED and r["role"] != "calibration"]
+        """Return the line of the rows with a numeric error; None without a scored row (group ALL: without any row)."""
+        with_error = [r for r in rows if r["error"] is not None]
+        chosen = [r for r in with_error if r["label"] in SCORED and r["role"] != "calibration"]
         if not chosen:
-            return self._line(paper, group, mine) | {"unit": "%"} if mine and group.name == ALL else None
+            return self._line(paper, group, with_error) | {"unit": "%"} if with_error and group.name == ALL else None
         errors = {r["key"]: self._miss(r["key"], _judged(r)) for r in chosen}
         worst = max(errors, key=lambda key: abs(errors[key]))
         far = [key for key, miss in errors.items() if abs(miss) > NEAR_PERCENT]
         by_label = {label: [errors[r["key"]] for r in chosen if r["label"] == label] for label in SCORED}
         blind = [self._miss(r["key"], r[r["best"]]) for r in chosen if r["role"] == "blind"]
-        said = self._said(errors, NUMBERS)
-        compared = list(said[NUMBERS[0]])
-        readers = {how: [self._miss(key, x) for key, x in answers.items()] for how, answers in said.items()}
-        best = min(readers, key=lambda how: _rms(readers[how]) or 0.0) if compared else None
-        theirs, ours = (readers[best], [errors[key] for key in compared]) if best else ([], [])
-        low, high = _span(_rms([self._miss(key, one[key]) for key in errors]) for one in self._sets(paper, errors))
+        baseline_values = self._said(errors, NUMBERS)
+        compared = list(baseline_values[NUMBERS[0]])
+        baseline_errors = {
+            method: [self._miss(key, x) for key, x in answers.items()] for method, answers in baseline_values.items()
+        }
+        best = min(baseline_errors, key=lambda method: _rms(baseline_errors[method]) or 0.0) if compared else None
+        theirs, ours = (baseline_errors[best], [errors[key] for key in compared]) if best else ([], [])
+        low, high = _span(
+            _rms([self._miss(key, values[key]) for key in errors]) for values in self._sets(paper, errors)
+        )
         points = all(difference(self.ledger[key]) for key in errors)
-        return self._line(paper, group, mine) | {
+        return self._line(paper, group, with_error) | {
             "scored": len(chosen), "unit": "points" if points else "%", "rms": _rms(errors.values()),
             "worst": errors[worst], "worst_key": worst, "near": len(errors) - len(far), "far": far,
             "rms_predicted": _rms(by_label["predicted"]), "rms_post_hoc": _rms(by_label["post_hoc"]),
@@ -107,21 +114,23 @@ class _Tally:
         }  # fmt: skip
 
     def claims(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
-        """Return the line of the claims; None without a scored one (of all rows: without any)."""
-        mine = [r for r in rows if r["error"] is None and r["verdict"] in (*HOLDS, "off")]
-        chosen = [r for r in mine if r["label"] in SCORED and r["role"] != "calibration"]
+        """Return the line of the claims; None without a scored claim (group ALL: without any claim)."""
+        with_verdict = [r for r in rows if r["error"] is None and r["verdict"] in (*HOLDS, "off")]
+        chosen = [r for r in with_verdict if r["label"] in SCORED and r["role"] != "calibration"]
         if not chosen:
-            counted = self._line(paper, group, mine) | {"claims": True, "unit": "claims", "held": 0}
-            return counted if mine and group.name == ALL else None
+            counted = self._line(paper, group, with_verdict) | {"claims": True, "unit": "claims", "held": 0}
+            return counted if with_verdict and group.name == ALL else None
         right = {r["key"]: r["verdict"] in HOLDS for r in chosen}
-        said = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
-        compared = list(said[CLAIMS[0]])
-        readers = {how: [self._holds(key, x) for key, x in answers.items()] for how, answers in said.items()}
-        best = max(readers, key=lambda how: sum(readers[how])) if compared else None
-        theirs, ours = (readers[best], [right[key] for key in compared]) if best else ([], [])
-        held = [sum(self._holds(key, one[key]) for key in right) for one in self._sets(paper, right)]
+        baseline_values = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
+        compared = list(baseline_values[CLAIMS[0]])
+        baseline_holds = {
+            method: [self._holds(key, x) for key, x in answers.items()] for method, answers in baseline_values.items()
+        }
+        best = max(baseline_holds, key=lambda method: sum(baseline_holds[method])) if compared else None
+        theirs, ours = (baseline_holds[best], [right[key] for key in compared]) if best else ([], [])
+        held = [sum(self._holds(key, values[key]) for key in right) for values in self._sets(paper, right)]
         low, high, of = group.spread() if group.spread and not held else (*_span(held), len(chosen))
-        return self._line(paper, group, mine) | {
+        return self._line(paper, group, with_verdict) | {
             "claims": True, "scored": len(chosen), "unit": "claims", "held": sum(right.values()),
             **_skill(_wrong(ours), _wrong(theirs)),
             "baseline": best, "compared": len(compared), "low": low, "high": high, "low_of": of,
@@ -144,21 +153,23 @@ class _Tally:
         }  # fmt: skip
 
     def _miss(self, key: str, value: float) -> float:
-        """Return by how much a value misses a row: points for a difference, else per cent."""
+        """Return the error of a value against a row: percentage points for a difference, else per cent."""
         row = self.ledger[key]
         assert row.point is not None
         return value - row.point if difference(row) else 100 * (value - row.point) / abs(row.point)
 
     def _said(self, keys: Iterable[str], ways: Sequence[str]) -> dict[str, dict[str, float]]:
-        """Return by way what the reader says of the rows that he has an answer for, another way where one has none."""
+        """Return by method the baseline values of the rows that have one; a method without a value uses another."""
         wanted = list(keys)
-        said = {how: {key: self.reader.says(self.ledger[key], how, ways) for key in wanted} for how in ways}
-        return {how: {key: x for key, x in answers.items() if x is not None} for how, answers in said.items()}
+        values = {method: {key: self.reader.says(self.ledger[key], method, ways) for key in wanted} for method in ways}
+        return {method: {key: x for key, x in answers.items() if x is not None} for method, answers in values.items()}
 
     def _sets(self, paper: str, keys: Iterable[str]) -> list[Mapping[str, Any]]:
-        """Return what admitted parameter sets predict of some rows, those sets that predict all of them."""
+        """Return the values by key of each recorded parameter set that predicts all of some rows."""
         wanted = list(keys)
-        return [one for one in self.check.sets.get(paper, ()) if all(one.get(key) is not None for key in wanted)]
+        return [
+            values for values in self.check.sets.get(paper, ()) if all(values.get(key) is not None for key in wanted)
+        ]
 
     def _holds(self, key: str, value: float) -> bool:
         row = self.ledger[key]
@@ -166,7 +177,7 @@ class _Tally:
 
 
 def _counted(entry: Entry) -> bool:
-    """Whether a row counts for its label: one of calibration without a fit is neither judged nor fitted."""
+    """Return whether a row counts for its label: a calibration row that no fit used counts for none."""
     return entry["label"] not in SCORED or entry["role"] != "calibration"
 
 
@@ -184,7 +195,7 @@ def _wrong(right: Sequence[bool]) -> float | None:
 
 
 def _skill(ours: float | None, theirs: float | None) -> dict[str, float | None]:
-    """Return both errors and the skill: 0 if both are without error, None if only the reader is, or says nothing."""
+    """Return both errors and the skill: 0 if both errors are 0; None if only the baseline's is 0, or one is unknown."""
     skill = None
     if ours is not None and theirs is not None:
         skill = 1 - ours / theirs if theirs else 0.0 if not ours else None

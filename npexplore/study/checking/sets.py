@@ -1,6 +1,6 @@
-"""Sets of parameters that fit the calibration rows of a design (models/sets/DESIGN.toml): many fits instead of one.
+"""Reads and writes sets of parameters that all fit the calibration rows of a design (models/sets/DESIGN.toml).
 
-Assumed parameters are drawn at random and the others fitted; study/papers has a search for each design that has sets.
+Assumed parameters are drawn at random and the others fitted; study/papers has the search for each design with sets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npexplore.toml import Record, decode
 
 
 class ParameterSet(Record, frozen=True, kw_only=True):
-    """One set, and the rows that it was fitted to; mix: mixes of lengths that replace the published ones.
+    """One set of values, and the rows that it was fitted to; mix: length mixes that replace the published ones.
 
     Example:
         >>> from npexplore.study import ParameterSet
@@ -45,18 +45,18 @@ def designs_with_sets() -> list[str]:
 
 
 def load_sets(name: str) -> list[ParameterSet]:
-    """Return the recorded sets of a design; raises InputError, or UnknownNameError for a parameter it does not have."""
+    """Return a design's recorded sets; raises InputError, or UnknownNameError for a parameter that it does not have."""
     path = share("models", "sets", f"{name}.toml")
     file: SetFile = decode(path.read_bytes(), SetFile, path)
-    for one in file.set:
-        design(file.design).with_(**one.set)
-        for mix in one.mix:
+    for parameter_set in file.set:
+        design(file.design).with_(**parameter_set.set)
+        for mix in parameter_set.mix:
             solve_mix(mix)
     return file.set
 
 
 def written(name: str, head: str, about: str, sets: Sequence[ParameterSet]) -> str:
-    """Return sets as the text of models/sets/NAME.toml. head: its comment."""
+    """Return the text of models/sets/NAME.toml for some sets. head: the comment at the top of the file."""
 
     def toml_value(value: object) -> str:
         if isinstance(value, Mapping):
@@ -72,9 +72,9 @@ def written(name: str, head: str, about: str, sets: Sequence[ParameterSet]) -> s
         return "\n[[set.mix]]\n" + "\n".join([*lines, "component = [", *(f"  {toml_value(c)}," for c in parts), "]\n"])
 
     entries = [
-        f"\n[[set]]\nfitted_to = {toml_value(one.fitted_to)}\n"
-        + (f"set = {toml_value(one.set)}\n" if one.set else "")
-        + "".join(mixed(file) for file in one.mix)
-        for one in sets
+        f"\n[[set]]\nfitted_to = {toml_value(s.fitted_to)}\n"
+        + (f"set = {toml_value(s.set)}\n" if s.set else "")
+        + "".join(mixed(file) for file in s.mix)
+        for s in sets
     ]
     return f'{head}\ndesign = "{name}"\nabout = "{about}"\n' + "".join(entries)

@@ -1,7 +1,7 @@
-"""Where the values at a row's design points come from: its conditions, a rule of scoring, a readable ledger row, or
-what a program does (`work`: a record that says where it was counted).
+"""Checks that every value at a row's design points has a source: the row's conditions, a scoring rule, a readable
+ledger row, or counted work of a program (`work`: a record that states where the work was counted).
 
-A knob set to anything else would be a number without a source, and is refused when rows are loaded.
+A knob set to any other value would be a number without a source and is refused.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from npexplore.study.sweeping.points import Point
 def check_sources(row: Row, points: Callable[[Row], list[Point]]) -> list[Point]:
     """Return a row's points; raises InputError, naming row and knob, for a value without a source."""
     with reading() as reads:
-        knobs = points(row)
-    stated = [*row.conditions.values(), *_read(reads)]
-    for point in knobs:
+        row_points = points(row)
+    sources = [*row.conditions.values(), *_read(reads)]
+    for point in row_points:
         known = design(point.design).parameters.file.parameter
         for name, value in point.knobs:
-            if value != known[name].value and not any(_gives(one, value) for one in stated):
+            if value != known[name].value and not any(_gives(source, value) for source in sources):
                 raise InputError(f"row {row.key}: {name} = {value!r} at its design point stands in none of its "
                                  "conditions, in no rule of scoring and in no ledger row that was read")  # fmt: skip
-    return knobs
+    return row_points
 
 
 def _read(reads: Reads) -> Iterator[object]:
-    """Yield the values of rules, ledger rows and work of programs that were read."""
+    """Yield the recorded values of rules, ledger rows and program work."""
     for read in reads.values():
         if read.kind in ("rule", "work") or read.kind.startswith("row"):
             yield from read.value if isinstance(read.value, tuple) else (read.value,)
 
 
 def _gives(stated: object, value: object) -> bool:
-    """Whether a condition or a rule gives a value: the same number or word, one of `a|b`, one within `a..b`."""
+    """Return whether a condition or rule states a value: equal number or word, one of `a|b`, or within `a..b`."""
     if isinstance(stated, str):
-        low, between, high = stated.partition("..")
-        if between and isinstance(value, int | float):
+        low, dots, high = stated.partition("..")
+        if dots and isinstance(value, int | float):
             return float(low) <= value <= float(high)
         parts: Iterable[str] = [*stated.split("|"), *stated.split("-")]  # 16-6-4: clusters, engines, threads
         return any(part == str(value) or _same(part, value) for part in parts)

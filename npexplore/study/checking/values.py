@@ -1,4 +1,4 @@
-"""From predictions to a row's value, by seed and over its parts, with what was read to compute it; and its verdict."""
+"""Computes a row's value from predictions, by seed and by part, with the recorded inputs, and its verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORST = ("withheld", "off", "close", "inside")
 
 
 class Best(NamedTuple):
-    """The recommended solver's answer: values by seed, their mean, parts if a row has several, and what was read."""
+    """The recommended solver's answer: values by seed, their mean, parts (None: a single part), and recorded inputs."""
 
     values: list[float | bool | None]
     value: float | bool | None
@@ -32,7 +32,7 @@ class Best(NamedTuple):
 
 
 def judged(row: Row, value: float | bool, parts: Mapping[str, float | bool] | None) -> str:
-    """Return the verdict on a prediction: of a claim over several parts the worst of theirs, else of the value."""
+    """Return the verdict on a prediction; for a claim over several parts, the worst verdict of its parts."""
     if row.kind == "number" or not parts:
         return row.verdict(value)
     return min((row.verdict(part) for part in parts.values()), key=WORST.index)
@@ -41,7 +41,7 @@ def judged(row: Row, value: float | bool, parts: Mapping[str, float | bool] | No
 def value_of(
     row: Row, quantity: Quantity, get: Callable[[Point], Prediction | None]
 ) -> float | bool | dict[str, float | bool] | None:
-    """Return a row's number in its unit, or its parts; None if a solver gives none."""
+    """Return a row's number or its parts, in the row's unit; None if the solver does not give it."""
 
     def known(point: Point) -> Prediction:
         prediction = get(point)
@@ -60,7 +60,7 @@ def value_of(
 
 
 def whole_of(value: float | bool | Mapping[str, float | bool] | None) -> float | bool | None:
-    """Return a value, or what its parts come to."""
+    """Return a value; for parts their mean (claims: whether all hold)."""
     return None if value is None else whole(value)
 
 
@@ -70,10 +70,10 @@ def best_of(row: Row, quantity: Quantity, predictions: Predictions) -> Best:
     seeds = predictions.seeds if solver == "simulation" else (0,)
     with reading() as reads:
         answers = [value_of(row, quantity, partial(predictions.at, solver=solver, seed=seed)) for seed in seeds]
-    values = [whole_of(one) for one in answers]
+    values = [whole_of(answer) for answer in answers]
     parts = None
     if isinstance(answers[0], Mapping) and len(answers[0]) > 1:
-        tables = [one for one in answers if isinstance(one, Mapping)]
+        tables = [answer for answer in answers if isinstance(answer, Mapping)]
         means = {name: _mean([table.get(name) for table in tables]) for name in answers[0]}
         parts = {name: mean for name, mean in means.items() if mean is not None}
     return Best(values, _mean(values), parts, reads)

@@ -1,4 +1,4 @@
-"""What one value was computed from, in sentences: its label with the reason, then everything read, by kind."""
+"""Explains in sentences how one value was computed: its label with the reason, then all inputs, by kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {
 
 
 def why(check: Check, key: str) -> str:
-    """Return the sentences about a row of a check; raises InputError for a row without a value."""
+    """Return the explanation of a check's row, one sentence per line; raises InputError for a row without a value."""
     entry = next((row for row in check.rows if row["key"] == key), None)
     if entry is None or key not in check.traces or check.ledger is None:
         reason = f": {entry['reason']}" if entry and entry["reason"] else ""
@@ -35,9 +35,9 @@ def why(check: Check, key: str) -> str:
         f"Its value {shown}{unit} (printed: {entry['published'] or 'withheld'}) comes by {', '.join(solvers)}.{frozen}",
     ]
     for kind, word in KINDS.items():
-        mine = sorted((read for read in reads.values() if _kind(read) == kind), key=lambda read: read.text)
-        if mine:
-            parts.append(f"{word[0].upper()}{word[1:]}: {_list(mine)}.")
+        reads_of_kind = sorted((read for read in reads.values() if _kind(read) == kind), key=lambda read: read.text)
+        if reads_of_kind:
+            parts.append(f"{word[0].upper()}{word[1:]}: {_list(reads_of_kind)}.")
     return "\n".join(parts)
 
 
@@ -51,12 +51,12 @@ def _list(reads: Iterable[Read]) -> str:
 
 def _sentence(read: Read) -> str:
     if read.kind == "mechanism":
-        said = f"{read.name} ({read.value})"
+        text = f"{read.name} ({read.value})"
     else:
         value = (
             "" if read.value is None else f" = {read.value:g}" if isinstance(read.value, float) else f" = {read.value}"
         )
-        said = f"{read.name}{value}{' ' + read.unit if read.unit not in ('', '1') else ''}"
+        text = f"{read.name}{value}{' ' + read.unit if read.unit not in ('', '1') else ''}"
     if read.usual and read.fitted_to and not read.kind.startswith("row"):
-        said += f", fitted to {', '.join(read.fitted_to)}"
-    return said
+        text += f", fitted to {', '.join(read.fitted_to)}"
+    return text

@@ -210,9 +210,7 @@ class _Trials:
 
     def settled(self, ranked: WhatIf) -> WhatIf:
         """Return the changes; the gains of advised changes with wide intervals come from longer runs."""
-        wide: list[Tried | None] = [
-            (change.knob, change.value) for change in ranked.advised if change.uncertainty > SETTLED
-        ]
+        wide: list[Tried | None] = [(c.knob, c.value) for c in ranked.advised if c.uncertainty > SETTLED]
         missing = [key for key in ([None, *wide] if wide else []) if key not in self.precise]
         designs = [self.design if key is None else self.tried[key] for key in missing]
         answers = self.ask(designs, self.better, LONGER) if missing else []

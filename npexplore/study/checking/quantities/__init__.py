@@ -1,4 +1,4 @@
-"""Published quantities by design: which design points a row speaks of, and how its number follows from predictions."""
+"""Rules by design that compute published quantities: the design points of a row, and its number from predictions."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
 }
 
 _POINTS = Conditions()
-GENERAL: Mapping[str, Quantity] = {  # of any machine that nobody published anything about
+GENERAL: Mapping[str, Quantity] = {  # rules for a machine without published rows
     "throughput": _POINTS.mean(throughput),
     "packet rate": _POINTS.mean(lambda prediction: prediction.rate_pps),
     "latency": _POINTS.mean(latency),
@@ -49,21 +49,25 @@ GENERAL: Mapping[str, Quantity] = {  # of any machine that nobody published anyt
 
 
 def quantity_of(row: Row) -> Quantity | None:
-    """Return the rule that predicts a row (one for its key overrides that of its quantity); None if there is none."""
+    """Return the rule that predicts a row, None if there is none; a rule for its key overrides one for its quantity."""
     known = QUANTITIES.get(row.design, GENERAL)
     return known.get(row.key) or known.get(row.quantity)
 
 
 def without_rule(row: Row) -> str:
-    """Return why a row that no rule predicts has no prediction, with the quantity that its writer may have meant."""
+    """Return why a row without a rule has no prediction, with the most similar quantity that has a rule."""
     near = likely_meant(row.quantity, QUANTITIES.get(row.design, GENERAL))
     meant = f"; is it {near!r}?" if near else ""
     return f"no rule says how {row.quantity!r} follows from a run{meant}"
 
 
 def refuse_another_unit(row: Row, ledger: Ledger) -> None:
-    """Raise InputError for a row whose unit measures another thing than all other rows of its quantity do."""
-    others = {one.unit for one in ledger.select(design=row.design, quantity=row.quantity) if one.key != row.key}
+    """Raise InputError if the unit of a row has another dimension than all other rows of its quantity."""
+    others = {
+        other_row.unit
+        for other_row in ledger.select(design=row.design, quantity=row.quantity)
+        if other_row.key != row.key
+    }
     others = {unit for unit in others if unit in UNITS}
     if row.unit in UNITS and others and UNITS[row.unit][0] not in {UNITS[unit][0] for unit in others}:
         raise InputError(

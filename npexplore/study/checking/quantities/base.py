@@ -1,7 +1,7 @@
-"""From a published row to numbers: its design points, and how its quantity is computed from predictions there.
+"""Building blocks of rules: a published row's design points, and its quantity computed from predictions there.
 
 A row's conditions are knobs of its design, a mix, `baseline...` for the other side of a comparison, and `resource` for
-utilizations. Values are in SI base units, ratios as fractions.
+utilizations. Values are in SI base units, ratios are fractions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from npexplore.study.sweeping.points import Point
 
 Get = Callable[[Point], Prediction]
 Number: TypeAlias = float | bool
-Parts: TypeAlias = Mapping[str, Number]  # by version, mix or configuration: a claim over several is judged on each
+Parts: TypeAlias = Mapping[str, Number]  # by version, mix or configuration; a claim is judged on each part
 
 
 class MissingError(Exception):
@@ -31,10 +31,10 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Quantity:
-    """points: the points a row needs; value: its number (or claim, or the parts of it) from predictions there.
+    """points: returns the design points of a row; value: returns its number, claim or parts from predictions there.
 
-    solver: which solver the design recommends; "exact" quantities follow from the description without contention.
-    What a number depends on is not declared but recorded: it is what was read for it (npexplore/reads.py).
+    solver: the recommended solver; "exact" quantities follow from the description without contention. The inputs of
+    a number are not declared but recorded when they are read (npexplore/reads.py).
     """
 
     points: Callable[[Row], list[Point]]
@@ -43,7 +43,7 @@ class Quantity:
 
 
 def whole(value: Number | Parts) -> Number:
-    """Return a value or, if it has parts, their mean (of claims: whether all of them hold)."""
+    """Return a value; for parts, their mean (claims: whether all parts hold)."""
     if not isinstance(value, Mapping):
         return value
     parts = list(value.values())
@@ -66,10 +66,10 @@ def knobs_of(row: Row) -> dict[str, Value]:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How the conditions of a design's rows name design points.
+    """Translates the conditions of a design's rows to design points.
 
-    mixes: names that stand for several mixes; usual_mix: where a row names none and the design brings no workload
-    (both by rules of scoring). baseline: the knob that the condition `baseline` sets.
+    mixes: names that stand for several mixes; usual_mix: the mix of rows that name none, for a design without its own
+    workload (both are rules of scoring). baseline: the knob that the condition `baseline` sets.
     """
 
     mixes: Mapping[str, Rule] = field(default_factory=dict)
@@ -86,10 +86,10 @@ class Conditions:
                 allowed = "a name, or a length such as mix=64 bytes"
                 raise InputError(f"row {row.key}: {row.design} brings no packets of its own: give its mix, {allowed}")
             mixes = (self.usual_mix.value,)
-        return [Point.of(row.design, one, knobs_of(row)) for one in mixes]
+        return [Point.of(row.design, mix_name, knobs_of(row)) for mix_name in mixes]
 
     def baseline_of(self, row: Row, point: Point) -> Point:
-        """Return the other side of a comparison: `baseline`, or `baseline_KNOB` a knob's or mix's value."""
+        """Return the baseline point of a comparison: a point with the row's `baseline` and `baseline_KNOB` values."""
         changed: dict[str, Value] = {}
         parameters = design(row.design).parameters.file.parameter
         mix = None
@@ -104,15 +104,15 @@ class Conditions:
         return point.with_(mix, **changed)
 
     def both(self, points: Callable[[Row], list[Point]]) -> Callable[[Row], list[Point]]:
-        """Return a rule that adds the other side of each comparison."""
+        """Return a function of points that adds the baseline point after each point."""
         return lambda row: [p for point in points(row) for p in (point, self.baseline_of(row, point))]
 
     def mean(self, number: Callable[[Prediction], float]) -> Quantity:
-        """Return the quantity that is a number of a prediction, averaged over the points."""
+        """Return the quantity `number` of a prediction, averaged over the points."""
         return Quantity(self.points, lambda row, get: {label_of(p): number(get(p)) for p in self.points(row)})
 
     def utilization(self) -> Quantity:
-        """Return the busy share of the row's `resource`."""
+        """Return the quantity that is the busy share of the row's `resource`."""
         return Quantity(self.points, lambda row, get: {label_of(p): busy(row, get(p)) for p in self.points(row)})
 
     def change(
@@ -142,14 +142,14 @@ class Conditions:
 
 
 def ratio(number: float, baseline: float) -> float:
-    """Return a number over that of the other side, and note where both are equal to the last bit: one machine."""
+    """Return number / baseline, and record if both are equal to the last bit, which means that they are one machine."""
     if number == baseline:
         note(Read("both sides", SAME, None, ""))
     return number / baseline
 
 
 def label_of(point: Point) -> str:
-    """Return a point in words: its mix and knobs."""
+    """Return a point's mix and knobs as text."""
     return ", ".join([*([point.mix] if point.mix else []), *(f"{name}={value}" for name, value in point.knobs)])
 
 
@@ -159,19 +159,19 @@ def busy(row: Row, prediction: Prediction) -> float:
 
 
 def busy_of(row: Row, prediction: Prediction, name: str) -> float:
-    """Return the busy share of a resource by name; a net may lack some resources of the machine it models."""
+    """Return the busy share of a named resource; raises MissingError for a resource that a Petri net does not model."""
     if name not in prediction.utilization and "net" in prediction.about:
         raise MissingError
     return prediction.utilization[one_of(f"row {row.key}: resource", name, prediction.utilization)].busy
 
 
 def throughput(prediction: Prediction) -> float:
-    """Return bits a second, as the machine counts them."""
+    """Return the throughput in bit/s, as the machine counts it."""
     return prediction.throughput_bps
 
 
 def latency(prediction: Prediction) -> float:
-    """Return the mean latency in seconds; raises MissingError if a solver gives none."""
+    """Return the mean latency in seconds; raises MissingError if the solver gives none."""
     if prediction.latency_s.mean is None:
         raise MissingError
     return prediction.latency_s.mean

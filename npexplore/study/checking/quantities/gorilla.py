@@ -1,8 +1,8 @@
-"""Gorilla's published quantities: rates of configurations, memory channels, trie storage, area, virtual routers.
+"""Rules for Gorilla's published quantities: rates, memory channels, trie storage, area, virtual routers.
 
-Where the paper is not explicit: a row that does not mention flow counting is predicted without it; "most" of six
-configurations is four of them; a mix "degrades" if a configuration forwards less of it than of its parts on average.
-Rates with flow counting are those of the embedded test system, whose memories are inside the device.
+Assumptions where the paper is not explicit: rows that do not mention flow counting are predicted without it; "most" of
+six configurations means four; a mix "degrades" if a configuration forwards the mix at a lower rate than the mean of its
+parts. Rates with flow counting belong to the embedded test system, whose memories are inside the device.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONDITIONS = Conditions()
 
 
 def configured(rule_of: Rule) -> list[dict[str, Value]]:
-    """Return configurations like 16-6-4 as knobs: clusters, engines, threads."""
+    """Return a rule's configurations, written like 16-6-4, as knobs: clusters, engines, threads."""
     names = ("clusters", "engines", "threads")
     return [dict(zip(names, map(int, text.split("-")), strict=True)) for text in rule_of.value]
 
@@ -57,21 +57,21 @@ def _rate(row: Row, get: Get) -> float | Parts:
     if len(rates) == 1:
         return rates[0]
     if len(rates) == len(SIX.value):
-        most: int = MAJORITY.value
-        return sorted(rates, reverse=True)[most - 1]
+        majority: int = MAJORITY.value
+        return sorted(rates, reverse=True)[majority - 1]
     triples = [rates[k : k + 3] for k in range(0, len(rates), 3)]
-    lost = [mixed < LOSES.value * (a + b) / 2 for mixed, a, b in triples]
+    lost = [mixed < LOSES.value * (first_part + second_part) / 2 for mixed, first_part, second_part in triples]
     return dict(zip(SIX.value, lost, strict=True))
 
 
 def _virtual(count: Callable[[float], float]) -> Quantity:
-    """Return the rate of some of the virtual routers together."""
+    """Return the quantity that is the total rate of `count(number of virtual routers)` routers."""
     return exact(lambda row: count(facts().value("gorilla.vr.routers")) * facts().value("gorilla.vr.rate"))
 
 
 def _offered(row: Row) -> float:
-    of, printed = row.key.rsplit(".", 1)[1], facts()
-    return printed.value(f"gorilla.src.rate.{of}") * 8 * printed.value("gorilla.packet.size")
+    traffic, published = row.key.rsplit(".", 1)[1], facts()
+    return published.value(f"gorilla.src.rate.{traffic}") * 8 * published.value("gorilla.packet.size")
 
 
 def _calls(row: Row, most: bool) -> float:
@@ -85,7 +85,7 @@ def _label_lookups(row: Row) -> float:
 
 
 def _width(row: Row) -> float:
-    """Return the bits of a counter (the words of a burst), or of all of a flow's."""
+    """Return the bits of a counter (the words of one burst), or of all counters of a flow (key ends with total)."""
     parts, bits, burst = (facts().value(f"gorilla.fc.{n}") for n in ("counter.parts", "qdr.data_width", "qdr.burst"))
     return bits * burst * (parts if row.key.endswith("total") else 1)
 
@@ -129,21 +129,21 @@ def _fig11(row: Row) -> list[Point]:
 
 
 def _per_area(row: Row, get: Get) -> dict[str, float]:
-    """Return the gain in rate per area from the fewest to the most threads (or engines) at each number of the other."""
+    """Return the gain in rate per area from the fewest to the most threads by engines (or the reverse, by threads)."""
     p, device = parameters(row), str(row.conditions["device"])
     rates: dict[tuple[int, int], float] = {}
     for knobs, point in zip(configured(FIG11), _fig11(row), strict=True):
         clusters, engines, threads = (int(value) for value in knobs.values())
         share = area.lut_share(p, device, clusters * engines, threads, (FIG11_PROTO.value,))
         rates[engines, threads] = get(point).rate_pps / share
-    many, deep = (sorted({at[n] for at in rates}) for n in (0, 1))
+    engine_counts, thread_counts = (sorted({at[n] for at in rates}) for n in (0, 1))
     if row.key.endswith("threads"):
-        return {f"{e} engines": rates[e, deep[-1]] / rates[e, deep[0]] for e in many}
-    return {f"{t} threads": rates[many[-1], t] / rates[many[0], t] for t in deep}
+        return {f"{e} engines": rates[e, thread_counts[-1]] / rates[e, thread_counts[0]] for e in engine_counts}
+    return {f"{t} threads": rates[engine_counts[-1], t] / rates[engine_counts[0], t] for t in thread_counts}
 
 
 def _long(row: Row, **knobs: Value) -> Point:
-    """Return a point of the few engines of Fig. 13, which are watched for longer."""
+    """Return a point of Fig. 13, simulated for longer because its few engines forward few packets."""
     return at(row, **knobs, boot_us=BOOT.value, window_us=WINDOW.value)
 
 
@@ -178,7 +178,7 @@ def _missing(row: Row, get: Get) -> float:
 
 
 def _overhead(row: Row) -> Parts:
-    """Return what a reorder queue, or fair local arbiters, add to large configurations: 16-6-2 and 16-6-4."""
+    """Return the added area share of a reorder queue or of fair local arbiters, for 16-6-2 and 16-6-4."""
     added = "fair" if ".fair." in row.key else "ready"
     machine = design(row.design)
     return {f"{n} threads": structures.overheads(machine.with_(threads=n).parameters)[added] for n in LARGE.value}
@@ -188,7 +188,7 @@ def _grouping(row: Row) -> bool:
     configuration = str(row.conditions["routers"])
     consolidated = virtual_routers.consolidate(design(row.design), configuration, "protocol")
     wanted = {"8.1.1": {"8M", "1I", "1B"}, "1.8.1": {"1M+8I+1B"}}[configuration]
-    return {str(one.group) for one in consolidated} == wanted
+    return {str(router.group) for router in consolidated} == wanted
 
 
 def _saving(row: Row) -> float:
@@ -217,7 +217,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "power": Quantity(lambda row: [], _missing, "exact"),
     "grouping": exact(_grouping),
     "area saving": exact(_saving),
-    # rows of their own, whose quantity others have too
+    # rules for single rows, which override the rule of their quantity
     "gorilla.vr.total": _virtual(lambda routers: routers),
     "gorilla.vr.group": _virtual(lambda routers: routers - 2),
 }

@@ -1,7 +1,7 @@
-"""The IXP1200's published quantities: throughput by threads and rules, Tables 1 and 2, and functional tests.
+"""Rules for the IXP1200's published quantities: throughput by threads and rules, Tables 1 and 2, functional tests.
 
-Where the paper is not explicit: Tables 1 and 2 are taken at the number of rules that the calibration rows admit (the
-knob's own value); the throughput and rate of the summary name no number of rules, and are not predicted.
+Assumptions where the paper is not explicit: Tables 1 and 2 use the number of rules that fits the calibration rows (the
+knob's default). The throughput and rate of the summary name no number of rules and are not predicted.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ def resource_of(row: Row) -> str:
 
 
 def active(name: str, prediction: Prediction, machine: Design) -> float:
-    """Return the active share of a resource: of SRAM the words moved over those that would fit.
+    """Return the active share of a resource; for SRAM, the moved words over the words that fit in the time.
 
-    SDRAM is active while a bank is (command, words, precharge; at low loads never two of them), or is refreshed.
+    SDRAM is active while one of its banks works (command, words, precharge; at low loads never two banks at a time) or
+    is refreshed.
     """
     p, share = machine.parameters, prediction.utilization[name].busy
     if name == "sdram":
@@ -85,7 +86,7 @@ def active(name: str, prediction: Prediction, machine: Design) -> float:
 
 
 def receivers_busy(row: Row, get: Get) -> float:
-    """Return the mean active share of the engines of receivers."""
+    """Return the mean active share of the engines that run receivers."""
     prediction, machine = get(points_of(row)[0]), design(row.design)
     return fmean(active(f"me{engine}", prediction, machine) for engine in range(TABLES.value[1]))
 
@@ -96,7 +97,7 @@ def busy(row: Row, prediction: Prediction) -> float:
 
 
 def bits(row: Row, get: Get) -> float:
-    """Return bits a second: of frames, of a memory (Tables), or on the wires with their gaps (plain forwarding)."""
+    """Return bit/s: of frames, of a memory (Tables 1 and 2), or on the wires with gaps (plain forwarding)."""
     point = points_of(row)[0]
     prediction, p = get(point), design(row.design).parameters
     name = resource_of(row)
@@ -111,20 +112,20 @@ def bits(row: Row, get: Get) -> float:
 
 
 def on_wires(prediction: Prediction) -> float:
-    """Return the bits a second that packets take on their wires, with the gaps between them."""
+    """Return the bit/s that packets occupy on their wires, with the gaps between them."""
     p = design("ixp1200").parameters
     return float(prediction.rate_pps * 8 * (p.packet_bytes + p.gap_bytes))
 
 
 def rate(row: Row, get: Get) -> float:
-    """Return packets a second."""
+    """Return packets/s; raises MissingError for a row that names no number of rules."""
     if "rules" not in row.conditions:
         raise MissingError
     return get(points_of(row)[0]).rate_pps
 
 
 def instructions(row: Row, get: Get) -> float:
-    """Return the instructions a second of an engine: one a cycle in which it is busy."""
+    """Return an engine's instructions/s: one per busy cycle."""
     clock = float(design(row.design).parameters.me_clock_mhz) * 1e6
     return busy(row, get(points_of(row)[0])) * clock
 
@@ -137,7 +138,7 @@ def over_rules(row: Row) -> list[Point]:
 def fits(rules: Sequence[int], rates: Sequence[float]) -> dict[str, float]:
     """Return R2 of three shapes: `log` a - k log n, `hyperbola` 1 / (a + b n), `linear` a - b n.
 
-    The hyperbola is fitted to times a packet and judged by rates.
+    The hyperbola is fitted to times per packet; its R2 is that of the rates.
     """
     n, y = np.asarray(rules, dtype=float), np.asarray(rates, dtype=float)
     spread = float(np.sum((y - y.mean()) ** 2))
@@ -153,7 +154,7 @@ def fits(rules: Sequence[int], rates: Sequence[float]) -> dict[str, float]:
 
 
 def has_shape(row: Row, get: Get) -> bool:
-    """Say whether throughput falls with the logarithm of the rules (rm), or a packet's time grows with them (ls)."""
+    """Return whether rates fall as the claim says: by the log of the rules (rm), or as 1 / (a + b rules) (ls)."""
     rates = [get(point).rate_pps for point in over_rules(row)]
     r2_by_shape = fits(TICKS.value, rates)
     best = r2_by_shape["log" if row.conditions["classifier"] == "rm" else "hyperbola"]
@@ -161,13 +162,13 @@ def has_shape(row: Row, get: Get) -> bool:
 
 
 def unloaded(row: Row) -> list[Point]:
-    """Return the point of a search for the loss-free load; each flow has a rule of its own."""
+    """Return the point of a search for the loss-free load; each flow has one rule."""
     flows = int(float(row.conditions["flows"]))
     return [point.with_(rules=flows) for point in points_of(row)]
 
 
 def loss_free(row: Row, get: Get) -> float:
-    """Return the highest load of a line without a drop; in bounds and queueing nothing is lost below saturation."""
+    """Return the highest loss-free bit/s on the wires; bounds and queueing count loss only at saturation."""
     point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
 
     def lost(load: float, _length: int, _numbers: range) -> list[float]:
@@ -184,13 +185,13 @@ def _bench(row: Row) -> DiffServBench:
 
 
 def flow_rate(row: Row, get: Get) -> float:
-    """Return the mean rate of a flow of Fig. 9: its share of what the machine carries, up to its limit."""
+    """Return the mean rate of a flow of Fig. 9: its equal share of the machine's rate, at most the flow's limit."""
     share = get(points_of(row)[0]).rate_pps / float(row.conditions["flows"])
     return min(share, diffserv.limit_of("fig9.bw_per_flow"))
 
 
 def offered_load(row: Row) -> float:
-    """Return the load above which AF3 loses packets, or up to which all latencies are alike."""
+    """Return the load above which AF3 loses packets, or the load up to which all classes' latencies are similar."""
     bench = _bench(row)
     if "phb" in row.conditions:
         return diffserv.drop_onset(bench)
@@ -198,9 +199,9 @@ def offered_load(row: Row) -> float:
 
 
 def shared(plain: Callable[[DiffServBench], float], timed: Callable[[Mapping[str, ClassOfPackets]], float]) -> Quantity:
-    """Return a quantity of four classes at full load: of the machine, and without contention of the functional router.
+    """Return a quantity of four classes at full load, from the machine's simulation or the functional router.
 
-    plain: from the links and queues alone; timed: from the classes EF, AF1, AF2, AF3 of a simulation.
+    plain: computes it from links and queues alone; timed: from a simulation's classes EF, AF1, AF2, AF3.
     """
 
     def points(row: Row) -> list[Point]:
@@ -216,15 +217,15 @@ def shared(plain: Callable[[DiffServBench], float], timed: Callable[[Mapping[str
 
 
 def expedited(bench: DiffServBench) -> float:
-    """Return the rate that expedited forwarding sends at full load."""
+    """Return the rate of expedited forwarding at full load in packets/s."""
     return float(diffserv.at_load(bench, 1.0).loc["EF", "sent_pps"])
 
 
 def _assured(classes: Mapping[str, ClassOfPackets], number: Callable[[ClassOfPackets], float | None]) -> float:
-    values = [number(one) for one in list(classes.values())[1:]]
+    values = [number(class_of_packets) for class_of_packets in list(classes.values())[1:]]
     if not all(values):
         raise MissingError
-    return diffserv.ratio_of([float(one or 0.0) for one in values])
+    return diffserv.ratio_of([float(value or 0.0) for value in values])
 
 
 _ratio = CONDITIONS.ratio(throughput)
@@ -243,7 +244,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         lambda classes: _assured(classes, lambda one: one.latency_s.mean),
     ),
     "rate of a flow": Quantity(points_of, flow_rate),
-    # rows of their own, whose quantity others have too
+    # rules for single rows, which override the rule of their quantity
     "ixp1200.table1.ls.receivers.utilization": Quantity(points_of, receivers_busy),
     "ixp1200.fig7.ef.plateau": shared(expedited, lambda classes: classes["0"].rate_pps),
     "ixp1200.fig7.af_share_ratio": shared(

@@ -1,4 +1,4 @@
-"""The IXP2400's published quantities: throughput, utilizations and bandwidths by scheme, mix, threads (Secs. 4, 5)."""
+"""Rules for the IXP2400's published quantities: rates, utilization, bandwidth by scheme, mix, threads (Secs. 4, 5)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ points_of, baseline_of = CONDITIONS.points, CONDITIONS.baseline_of
 
 
 def settings_of(row: Row) -> list[Point]:
-    """Return the points of an improvement: all settings with at least 8 threads if the row names none."""
+    """Return the points of an improvement; if the row names no threads, all settings with at least 8 threads."""
     if "threads" in row.conditions:
         return points_of(row)
     return [point.with_(threads=n) for point in points_of(row) for n in SETTINGS.value]
@@ -46,14 +46,14 @@ def over_threads(row: Row) -> list[Point]:
 
 
 def bandwidth(prediction: Prediction) -> float:
-    """Return the DRAM's bits a second; raises MissingError if they are not counted (some nets)."""
+    """Return the DRAM's bandwidth in bit/s; raises MissingError if it is not counted (some Petri nets)."""
     if "dram.bytes" not in prediction.rates:
         raise MissingError
     return 8 * prediction.rates["dram.bytes"]
 
 
 def _curves(row: Row, get: Get) -> dict[str, list[float]]:
-    """Return by mix the throughput over the numbers of threads."""
+    """Return by mix the throughput (bit/s) at each number of threads in the rule `grid`."""
     threads = GRID.value
     return {label_of(p): [get(p.with_(threads=n)).throughput_bps for n in threads] for p in points_of(row)}
 
@@ -80,8 +80,10 @@ def _on_chip(row: Row) -> dict[str, float]:
 def _doubled(row: Row) -> dict[str, Point]:
     """Return the two experiments of Fig. 15 by the resource that is doubled."""
     point, printed = points_of(row)[0], facts()
-    wide, many = (int(printed[f"ixp2400.experiment.{name}"].point or 0) for name in ("bus_width", "banks"))
-    return {"dram.bus": point.with_(bus_bits=wide), "dram.bank": point.with_(banks=many)}
+    doubled_bits, doubled_banks = (
+        int(printed[f"ixp2400.experiment.{name}"].point or 0) for name in ("bus_width", "banks")
+    )
+    return {"dram.bus": point.with_(bus_bits=doubled_bits), "dram.bank": point.with_(banks=doubled_banks)}
 
 
 def _figure_15(row: Row) -> list[Point]:

@@ -1,4 +1,4 @@
-"""What was measured of the NFP-4000: packets a second of paths of programs, and by microengines."""
+"""Rules for measurements of the NFP-4000: packets/s of program paths, and by the number of microengines."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NOT_PRICED = ("key", "commands", "map_reads", "map_adds")
 
 @cache
 def demands() -> Mapping[str, Mapping[str, float]]:
-    """Return what a packet of each row does, by key: counts that tests/reference/nfp_demands.py made.
+    """Return the work of one packet of each row, by key: counts computed by tests/reference/nfp_demands.py.
 
-    Columns are events of the cost table, and `commands`, `map_reads`, `map_adds` as the machine's knobs.
+    Columns are the events of the cost table, and the machine's knobs `commands`, `map_reads`, `map_adds`.
     """
     with share("data", "programs", "nfp_demands.csv").open(encoding="utf-8", newline="") as stream:
         return {
@@ -39,12 +39,12 @@ def point_of(row: Row) -> Point:
         raise InputError(f"row {row.key}: data/programs/nfp_demands.csv has no work of its path")
     work = demands()[row.key]
     priced = {name: count for name, count in work.items() if name not in NOT_PRICED and count}
-    own: dict[str, Value] = {
+    work_knobs: dict[str, Value] = {
         "program_cycles": read_costs("nfp4000").cycles(priced), **{name: int(work[name]) for name in NOT_PRICED[1:]}
     }  # fmt: skip
-    for name, value in own.items():
+    for name, value in work_knobs.items():
         note(Read(f"{name} of {row.key}", "work", value, "nfp_demands.csv, priced by models/processors/nfp4000.toml"))
-    knobs: dict[str, Value] = {**knobs_of(row), **own}
+    knobs: dict[str, Value] = {**knobs_of(row), **work_knobs}
     return Point.of("nfp4000", f"{int(row.conditions['packet_bytes'])} bytes", knobs, SHARE.value)
 
 

@@ -1,4 +1,4 @@
-"""What pcie-bench measures on a host: bytes a second moved by all workers, and the latency of one worker's transfer."""
+"""Rules for pcie-bench's measurements on a host: bandwidth of all workers, and latency of one worker's transfer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def point_of(row: Row) -> Point:
 
 
 def one_way(row: Row) -> float:
-    """Return the share of all transfers that a row counts: those of one direction."""
+    """Return the share of all transfers that a row counts: one direction, which is half if both are measured."""
     return 1 / 2 if row.conditions["op"] == BOTH else 1.0
 
 

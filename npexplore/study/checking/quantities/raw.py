@@ -1,9 +1,10 @@
-"""The RAW router's published quantities: rates by version and length, steps from version to version, latencies.
+"""Rules for the RAW router's published quantities: rates by version and length, gains between versions, latencies.
 
-    latency of the null router = interrupts and polls + a lone packet, until its last word has left the line card
-    latency of another version = null router at 64 bytes + stages of Table 2 + what more bytes add to a lone packet
+    latency of the null router = interrupts and polls + time of a lone packet until its last word left the line card
+    latency of another version = null router at 64 bytes + stages of Table 2 + time of a lone packet for further bytes
 
-The study adds its stages (Sec. 5.1), which overlap in the machine. A lone packet is one of an idle simulation.
+The study adds up its stages (Sec. 5.1), although they overlap in the machine. A lone packet is simulated at a load so
+light that it meets no other packet.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ TRACE = "raw_trace"
 
 
 def numbers() -> Parameters:
-    """Return the machine's numbers."""
+    """Return the machine's parameters."""
     return design("raw").parameters
 
 
 def at(version: str, load: int | str | None = None, **knobs: str | float) -> Point:
-    """Return the point of a version: packets of one length (bytes; None: long ones), or the trace's short routes."""
+    """Return the point of a version. load: packet bytes (None: long packets), or "trace" with its short prefixes."""
     load = LONG.value if load is None else load
     share = LONG_SHARE.value if load == LONG.value else 1.0
     if load == "trace":
@@ -42,7 +43,7 @@ def at(version: str, load: int | str | None = None, **knobs: str | float) -> Poi
 
 
 def point_of(row: Row) -> Point:
-    """Return the point of a row; 1500 bytes where it names no packets."""
+    """Return the point of a row; 1500-byte packets if the row names none."""
     chosen = {name: value for name, value in knobs_of(row).items() if name != "version"}
     load = "trace" if row.conditions.get("mix") == "trace" else row.conditions.get("packet_bytes")
     version = row.conditions.get("version") or USUAL_VERSION.value
@@ -50,7 +51,7 @@ def point_of(row: Row) -> Point:
 
 
 def baseline_of(row: Row) -> Point:
-    """Return the other side of a comparison."""
+    """Return the baseline point of a comparison."""
     changed = {
         name.removeprefix("baseline_"): value
         for name, value in row.conditions.items()
@@ -66,17 +67,17 @@ def baseline_of(row: Row) -> Point:
 
 
 def pair(row: Row) -> list[Point]:
-    """Return both sides of a comparison."""
+    """Return the point and the baseline point of a comparison."""
     return [point_of(row), baseline_of(row)]
 
 
 def one(number: Callable[[Prediction], float | bool]) -> Quantity:
-    """Return the quantity that is a number of the row's point."""
+    """Return the quantity `number` of the prediction at the row's point."""
     return Quantity(lambda row: [point_of(row)], lambda row, get: number(get(point_of(row))))
 
 
 def between(points: Callable[[Row], list[Point]], of: Callable[[float], float]) -> Quantity:
-    """Return a quantity of the throughputs' ratio at two points."""
+    """Return the quantity `of(throughput at the first point / throughput at the second point)`."""
 
     def value(row: Row, get: Get) -> float:
         first, second = points(row)
@@ -86,7 +87,7 @@ def between(points: Callable[[Row], list[Point]], of: Callable[[float], float]) 
 
 
 def _throughput(row: Row, get: Get) -> float:
-    """Return bits a second, as the row counts them."""
+    """Return the throughput in bit/s, doubled if the row counts each bit on its way in and out."""
     return throughput(get(point_of(row))) * (2 if row.conditions.get("counted") == "twice" else 1)
 
 
@@ -95,12 +96,15 @@ def _gain(ratio: float) -> float:
 
 
 def claimed(name: str, load: Callable[[], int], knob: str = "") -> Callable[[Row], list[Point]]:
-    """Return the two points of a claim that names no versions (a rule of scoring does). knob: the one that differs."""
+    """Return the function of the two points of a claim without versions; the scoring rule `raw.NAME` has its sides.
+
+    load: returns the packet bytes. knob: the knob whose two values are the sides (empty: two versions are).
+    """
     sides = rule(f"raw.{name}")
 
     def points(row: Row) -> list[Point]:
-        one, other = sides.value
-        return [at(one, load()), at(one, load(), **{knob: other}) if knob else at(other, load())]
+        first, second = sides.value
+        return [at(first, load()), at(first, load(), **{knob: second}) if knob else at(second, load())]
 
     return points
 
@@ -122,7 +126,7 @@ def _trace_points(row: Row) -> list[Point]:
 
 
 def _trace_against_short(row: Row, get: Get) -> dict[str, float]:
-    """Packets a second on the trace over those of 64 bytes, by version."""
+    """Return the ratio of packets/s on the trace to packets/s of 64 bytes, by version."""
     short = SHORT.value
     return {v: get(at(v, "trace")).rate_pps / get(at(v, short)).rate_pps for v in VERSIONS.value}
 
@@ -140,24 +144,24 @@ def _version(row: Row) -> str:
 
 
 def _cycles(get: Get, version: str, size: int) -> float:
-    """Return the cycles of a packet that meets no other, until its last word has left the line card."""
+    """Return the cycles of a lone packet until its last word has left the line card."""
     p = numbers()
-    inside = (get(_alone(version, size)).latency_s.mean or 0.0) * float(p.clock_mhz) * 1e6
-    return float(inside + 8 * size / (float(p.card_gbps) * 1e9) * float(p.clock_mhz) * 1e6)
+    inside_cycles = (get(_alone(version, size)).latency_s.mean or 0.0) * float(p.clock_mhz) * 1e6
+    return float(inside_cycles + 8 * size / (float(p.card_gbps) * 1e9) * float(p.clock_mhz) * 1e6)
 
 
 def stages_cycles(p: Parameters) -> float:
-    """Return the sum of the stages of a packet whose lookup misses (Table 2)."""
+    """Return the sum in cycles of the stages of a packet whose lookup misses the cache (Table 2)."""
     return float(lookup_cycles(p, p.prefix, "miss") + p.checksum_cycles + p.update_cycles + p.dequeue_cycles)
 
 
 def _summed(row: Row, get: Get, size: int) -> float:
-    """Return the study's latency of a packet in cycles."""
+    """Return a packet's latency in cycles as the study adds it up."""
     version, p = _version(row), numbers()
     if version == NULL.value:
         return float(p.interrupt_cycles) + _cycles(get, version, size)
-    more = _cycles(get, version, size) - _cycles(get, version, SHORT.value)
-    return float(p.interrupt_cycles) + _cycles(get, NULL.value, SHORT.value) + stages_cycles(p) + more
+    further_bytes_cycles = _cycles(get, version, size) - _cycles(get, version, SHORT.value)
+    return float(p.interrupt_cycles) + _cycles(get, NULL.value, SHORT.value) + stages_cycles(p) + further_bytes_cycles
 
 
 def _latency_points(row: Row) -> list[Point]:
@@ -169,11 +173,11 @@ def _latency_points(row: Row) -> list[Point]:
 
 def _latency(row: Row, get: Get) -> float:
     latency = _summed(row, get, int(row.conditions["packet_bytes"]))
-    return latency * float(MISPRINT.value) * 1e-9 if row.unit == "ns" else latency  # as printed, and as it was measured
+    return latency * float(MISPRINT.value) * 1e-9 if row.unit == "ns" else latency  # ns: as printed, cycles x 0.425
 
 
 def _overhead(row: Row, get: Get) -> float:
-    """Cycles of a 1500-byte packet beyond those of a 64-byte one and two for each further word."""
+    """Return latency(1500 bytes) - latency(64 bytes) - two cycles per further word, in cycles."""
     long, short = int(LONG.value), int(SHORT.value)
     return _summed(row, get, long) - _summed(row, get, short) - 2 * (long - short) / int(numbers().word_bytes)
 
@@ -185,7 +189,7 @@ def _long_penalty(row: Row) -> float:
 
 
 def _by_memory(prediction: Prediction) -> bool:
-    """Say whether of all that works (and does not wait for somebody else) a part of the memory is busiest."""
+    """Return whether a part of the memory has the largest working share (busy - blocked) of all resources."""
     busy = {
         name: share.busy - share.blocked
         for name, share in prediction.utilization.items()
@@ -205,7 +209,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "service time": Quantity(_latency_points, _overhead),
     "extra time": exact(_long_penalty),
     "raw.trace.below_64": Quantity(_trace_points, _trace_against_short),
-    # the claims of Sec. 7 that name no versions
+    # claims of Sec. 7 that name no versions
     "raw.claim.static_gdn_over_mdn": between(claimed("static_gdn_over_mdn", lambda: LONG.value), _gain),
     "raw.claim.dor_penalty": between(claimed("dor", lambda: LONG.value, "layout"), lambda ratio: 1 - 1 / ratio),
     "raw.claim.static_gain": between(claimed("static_gain", lambda: SHORT.value), _gain),

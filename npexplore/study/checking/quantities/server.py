@@ -1,7 +1,7 @@
-"""What the authors of XDP measure on a server: rates of programs by cores, busy shares, latencies, an attack's effect.
+"""Rules for the XDP authors' measurements on a server: program rates by cores, busy shares, latencies, an attack.
 
-The machine is complemented by three formulas: the busy share at a light load (at most one interrupt a moderation time),
-the latency of a packet that meets an interrupt, and transactions beside an attack (the receive core is served first).
+Three formulas complement the machine: the busy share at a light load (at most one interrupt per moderation time), the
+latency of a packet that waits for an interrupt, and transactions during an attack (the receive core has priority).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ MHZ, US = units.factor("MHz"), units.factor("us")
 
 
 def offered(row: Row) -> float:
-    """Return the highest rate of a row's traffic generators, in Mpps: inputs of the ledger."""
+    """Return the highest rate of a row's traffic generators in Mpps, from input rows of the ledger."""
     conditions, known = row.conditions, facts()
-    many = f"xdp.gen.flows{int(float(conditions.get('flows', 0)))}"
-    if many in {row.key for row in known}:
-        return float(known[many].point or 0)
+    flows_key = f"xdp.gen.flows{int(float(conditions.get('flows', 0)))}"
+    if flows_key in {row.key for row in known}:
+        return float(known[flows_key].point or 0)
     if conditions.get("program") == "katran":
         return float(known["xdp.gen.katran"].point or 0)
-    two = conditions.get("stack") == "dpdk" or conditions.get("cqe_compress") == "on"
-    return float(known["xdp.gen.two" if two else "xdp.gen.one"].point or 0)
+    two_generators = conditions.get("stack") == "dpdk" or conditions.get("cqe_compress") == "on"
+    return float(known["xdp.gen.two" if two_generators else "xdp.gen.one"].point or 0)
 
 
 def point_of(row: Row) -> Point:
-    """Return the point of a row: frames of one size from generators that send as much as they can."""
+    """Return the point of a row: frames of one size from generators that send at their highest rate."""
     mix = str(row.conditions.get("mix", f"{int(row.conditions.get('packet_bytes', PACKET.value))} bytes"))
     return Point.of("server", mix, {**knobs_of(row), "generated_mpps": offered(row)}, SHARE.value)
 
@@ -47,7 +47,7 @@ def _parameters(row: Row) -> Parameters:
 
 
 def _capacity(p: Parameters) -> float:
-    """Return the packets a second of one core."""
+    """Return the packets/s of one core."""
     return float(p.clock_mhz) * MHZ / cycles(p)
 
 
@@ -56,7 +56,7 @@ def _load(row: Row) -> float:
 
 
 def busy(row: Row) -> float:
-    """Return the busy share of a core at a load: its packets, and interrupts in what is left of the time."""
+    """Return the busy share of a core at a load: time for packets, and for interrupts in the remaining time."""
     p, load = _parameters(row), _load(row)
     packets = load / _capacity(p)
     gap = float(p.moderation_us) * US
@@ -75,29 +75,31 @@ def _reference(key: str) -> float:
 
 
 def _miss_share(row: Row) -> float:
-    """Return a packet's misses over its references of the third cache: those of a program that reads."""
+    """Return a packet's misses over its references to the third-level cache, measured for a program that reads."""
     return packet_miss(_parameters(row)) / _reference("xdp.drop.read.r1024.good.l3refs")
 
 
 def _per_cycle(row: Row) -> float:
-    """Return instructions a cycle: those of one core over cycles that misses lengthen."""
+    """Return instructions per cycle: the value of one core, reduced by the cycles of cache misses."""
     p = _parameters(row)
-    own = cycles(p)
-    return _reference(f"xdp.tx.r{p.ring}.ipc.c1") * own / (own + packet_miss(p) * int(p.miss_cycles))
+    program_cycles = cycles(p)
+    return (
+        _reference(f"xdp.tx.r{p.ring}.ipc.c1") * program_cycles / (program_cycles + packet_miss(p) * int(p.miss_cycles))
+    )
 
 
 def _transactions(row: Row) -> float:
-    """Return transactions a second beside an attack: each waits for the receive core, or for the rest of it."""
-    on = row.conditions["protection"] == "on"
-    alone = 1 / _reference("xdp.ddos.filter.m0" if on else "xdp.ddos.bare.m0")
-    p = _attacked(on)
+    """Return transactions/s during an attack: each waits for the receive core, or for its remaining time."""
+    protected = row.conditions["protection"] == "on"
+    alone_s = 1 / _reference("xdp.ddos.filter.m0" if protected else "xdp.ddos.bare.m0")
+    p = _attacked(protected)
     capacity, attack = _capacity(p), float(row.conditions["attack_mpps"]) * MHZ
     share = attack / capacity
     if share < 1:
         polled, served = share * int(p.poll_packets) / 2 / capacity, float(SERVED_SHARE.value)
-        return 1 / (alone + polled if on else alone * (1 - served + served / (1 - share)))
+        return 1 / (alone_s + polled if protected else alone_s * (1 - served + served / (1 - share)))
     lost = 1 - 1 / share
-    return 1 / (alone + int(p.ring) / capacity + lost / (1 - lost) * float(ROUND_TRIP_LOST_S.value))
+    return 1 / (alone_s + int(p.ring) / capacity + lost / (1 - lost) * float(ROUND_TRIP_LOST_S.value))
 
 
 def _attacked(on: bool) -> Parameters:
@@ -106,25 +108,25 @@ def _attacked(on: bool) -> Parameters:
 
 
 def _latencies(row: Row) -> tuple[float, float]:
-    """Return the latency of a packet that comes right before an interrupt, and of one right behind it, in s.
+    """Return the latencies in s of packets that arrive just before and just after an interrupt.
 
-    Both have the way through wires and a polling program. The first is the last of a poll's packets, the second waits
-    for the next interrupt; those between come at even intervals. A program that polls, and one that is idle between
-    packets, have one latency.
+    Both include the wires and a polling program. The first is the last packet of a poll, the second waits for the next
+    interrupt; packets between them arrive at even intervals. A polling program, and a program that is idle between
+    packets, have a single latency.
     """
-    base, p = _reference("xdp.latency.dpdk.idle"), design("server").parameters
+    base_s, p = _reference("xdp.latency.dpdk.idle"), design("server").parameters
     stack = str(row.conditions["stack"])
-    gap = float(p.moderation_us) * US
-    if stack == "dpdk" or _load(row) < 1 / gap:
-        lone = base if stack == "dpdk" else _reference(f"xdp.latency.{stack}.idle")
-        return lone, lone
+    gap_s = float(p.moderation_us) * US
+    if stack == "dpdk" or _load(row) < 1 / gap_s:
+        lone_s = base_s if stack == "dpdk" else _reference(f"xdp.latency.{stack}.idle")
+        return lone_s, lone_s
     program = {"linux": "route", "xdp": "redirect"}[stack]
     service_s = 1 / _capacity(p.with_(stack=stack, program=program))
-    return base + _load(row) * gap * service_s + service_s, base + gap + service_s
+    return base_s + _load(row) * gap_s * service_s + service_s, base_s + gap_s + service_s
 
 
 def _latency(row: Row) -> float:
-    """Return the mean latency: half the time between interrupts, and half a poll's packets."""
+    """Return the mean of the shortest and the longest latency in s; raises MissingError for other statistics."""
     if "statistic" in row.conditions:
         raise MissingError("no formula gives the worst packet's latency")
     return fmean(_latencies(row))
@@ -132,9 +134,13 @@ def _latency(row: Row) -> float:
 
 def _share_below(row: Row) -> float:
     """Return the share of packets whose latency is below the time that the row's quantity names."""
-    limit = float(row.quantity.split()[-2]) * US  # "share of packets below 10 us"
-    least, most = _latencies(row)
-    return float(least < limit) if least == most else min(1.0, max(0.0, (limit - least) / (most - least)))
+    limit_s = float(row.quantity.split()[-2]) * US  # "share of packets below 10 us"
+    shortest, longest = _latencies(row)
+    return (
+        float(shortest < limit_s)
+        if shortest == longest
+        else min(1.0, max(0.0, (limit_s - shortest) / (longest - shortest)))
+    )
 
 
 def _counter(row: Row) -> float:

@@ -1,7 +1,7 @@
-"""The SoCLIB NPU's published quantities: words at egress, peaks over processors, conflict cycles, the element table.
+"""Rules for the SoCLIB NPU's published quantities: words at egress, peaks over processors, conflicts, element table.
 
-If a row names a range of processors, its number is the mean over them (a claim must hold for all). One solver answers
-for a whole curve, so that peaks of bounds and of simulations are not mixed.
+If a row names a range of processors, its number is the mean over the range (a claim must hold for all). One solver
+answers a whole curve, so that points of bounds and of simulations are never mixed.
 """
 
 from __future__ import annotations
@@ -73,17 +73,20 @@ def _curve(row: Row, get: Get) -> list[tuple[int, float]]:
 
 
 def peak(curve: Sequence[tuple[int, float]]) -> tuple[int, float]:
-    """Return the processors and the value of the highest point of a curve."""
-    return max(curve, key=lambda at: at[1])
+    """Return (processors, value) of the highest point of a curve."""
+    return max(curve, key=lambda point: point[1])
 
 
 def knee(curve: Sequence[tuple[int, float]]) -> int:
-    """Return the fewest processors within a tenth of the highest throughput."""
+    """Return the fewest processors whose throughput is at least the share `soclib.nearly` of the highest."""
     return next(n for n, x in curve if x >= NEARLY.value * peak(curve)[1])
 
 
 def collapse(curve: Sequence[tuple[int, float]]) -> int:
-    """Return the fewest processors beyond the peak with less than half of its throughput (MissingError: none)."""
+    """Return the fewest processors beyond the peak with less than the share `soclib.stopped` of its throughput.
+
+    Raises MissingError if the curve has no such point.
+    """
     top, highest = peak(curve)
     stopped = [n for n, x in curve if n > top and x < STOPPED.value * highest]
     if not stopped:
@@ -107,10 +110,10 @@ def _throughput(row: Row, get: Get) -> dict[str, float | bool]:
 
 
 def _against(row: Row) -> list[Point]:
-    own = points(row)
+    own_points = points(row)
     if not any(name.startswith("baseline") for name in row.conditions):
-        return own
-    return [*own, *(CONDITIONS.baseline_of(row, p) for p in own)]
+        return own_points
+    return [*own_points, *(CONDITIONS.baseline_of(row, point) for point in own_points)]
 
 
 def _table(row: Row) -> dict[str, int]:
