@@ -1,4 +1,4 @@
-"""Several results as one tidy table, and a sweep over a grid as an array with a name and values for each axis."""
+"""Converts several results to one tidy table, and a sweep over a grid to an array with named axes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ ASKED_OF_ALL = (
     "packets",
     "version",
     "model",
-)  # they follow from other columns
+)  # columns that follow from other columns
 
 
 def to_frame(results: Any) -> pd.DataFrame:
-    """Return results as one tidy table: a row each, under the names of a sweep's columns; units in `attrs["units"]`.
+    """Return results as one tidy table: one row each, named like a sweep's columns; units are in `attrs["units"]`.
 
     Args:
-        results: predictions; or by name, as a mapping; or pairs of a design (or a mapping of columns) and a prediction,
-            whose knobs are columns where they differ. A single result gives its own table, several explanations one row
-            for each solver.
+        results: predictions; a mapping of names to predictions; or pairs of a design (or a mapping of columns) and a
+            prediction, where knobs that differ become columns. A single result gives its own table, explanations give
+            one row for each solver.
 
     Raises:
-        InputError: for what is no result.
+        InputError: an object that is not a result.
 
     Example:
         >>> import npexplore as npx
@@ -46,15 +46,15 @@ def to_frame(results: Any) -> pd.DataFrame:
         ([['bounds', 'dram.bank'], ['bounds', 'dram.bus']], 'Mpps')
     """
     if hasattr(results, "to_frame") and not isinstance(results, type):
-        own: pd.DataFrame = results.to_frame()
-        return own
+        result_table: pd.DataFrame = results.to_frame()
+        return result_table
     if isinstance(results, Mapping):
-        return frame_of([{"name": name, **row} for name, one in results.items() for row in _rows(one)])
+        return frame_of([{"name": name, **row} for name, result in results.items() for row in _rows(result)])
     if not isinstance(results, Iterable) or isinstance(results, str):
         raise InputError(f"a table needs results such as predictions, got {type(results).__name__}")
     items = list(results)
-    designs = [one[0] for one in items if isinstance(one, tuple) and isinstance(one[0], Design)]
-    return frame_of([row for one in items for row in _rows(one, designs)], _units(designs))
+    designs = [item[0] for item in items if isinstance(item, tuple) and isinstance(item[0], Design)]
+    return frame_of([row for item in items for row in _rows(item, designs)], _units(designs))
 
 
 def _rows(one: Any, designs: Sequence[Design] = ()) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def _rows(one: Any, designs: Sequence[Design] = ()) -> list[dict[str, Any]]:
 
 
 def _differing(designs: Sequence[Design]) -> list[str]:
-    """Return the names of knobs that are changed in some of the designs."""
+    """Return the names of knobs that are changed in at least one of the designs."""
     return list(dict.fromkeys(name for design in designs for name in design.parameters.changed()))
 
 
@@ -86,15 +86,15 @@ def _units(designs: Sequence[Design]) -> dict[str, str]:
 def to_xarray(rows: pd.DataFrame, dims: Sequence[str] | None = None) -> xr.Dataset:
     """Return the rows of a sweep as arrays with one named axis for each knob, workload, solver and seed that varies.
 
-    A combination that was not asked is missing (NaN). Answers of solvers without seeds stand at every seed.
+    A combination without a row is NaN. Answers of solvers without seeds are repeated at every seed.
 
     Args:
-        rows: the table that `sweep` returns, of a grid.
-        dims: the columns that become axes (None: those of the question that vary).
+        rows: the table that `sweep` returns for a grid.
+        dims: the columns that become axes (None: the columns of the question that vary).
 
     Raises:
-        InputError: rows that these columns do not tell apart.
-        ImportError: without xarray, which npexplore installs with its extra `xarray`.
+        InputError: several rows with equal values in these columns.
+        ImportError: xarray is not installed (npexplore's extra `xarray`).
 
     Example:
         >>> import npexplore as npx
@@ -118,18 +118,20 @@ def to_xarray(rows: pd.DataFrame, dims: Sequence[str] | None = None) -> xr.Datas
     table = rows
     if "seed" in axes and rows["seed"].isna().any() and rows["seed"].notna().any():
         seeds = rows["seed"].dropna().unique()
-        alike = rows[rows["seed"].isna()].drop(columns="seed").merge(pd.DataFrame({"seed": seeds}), how="cross")
-        table = pd.concat([rows[rows["seed"].notna()], alike])
+        seedless = rows[rows["seed"].isna()].drop(columns="seed").merge(pd.DataFrame({"seed": seeds}), how="cross")
+        table = pd.concat([rows[rows["seed"].notna()], seedless])
     if "seed" in axes and table["seed"].notna().all():
         table = table.astype({"seed": "int64"})
     if not axes:
         axes = [columns[0]]
-    same = table[table.duplicated(axes, keep=False)]
-    if len(same):
-        shared = ", ".join(f"{name} {same.iloc[0][name]}" for name in axes)
-        more = [name for name in columns if name not in axes and same[name].nunique(dropna=False) > 1]
-        hint = f"; {', '.join(more)} differ" if more else "; each point may stand there once"
-        raise InputError(f"axes {', '.join(axes)} do not tell rows apart: {len(same)} rows have {shared}{hint}")
+    duplicates = table[table.duplicated(axes, keep=False)]
+    if len(duplicates):
+        common_values = ", ".join(f"{name} {duplicates.iloc[0][name]}" for name in axes)
+        differing = [name for name in columns if name not in axes and duplicates[name].nunique(dropna=False) > 1]
+        hint = f"; {', '.join(differing)} differ" if differing else "; each point may stand there once"
+        raise InputError(
+            f"axes {', '.join(axes)} do not tell rows apart: {len(duplicates)} rows have {common_values}{hint}"
+        )
     array: xr.Dataset = table.set_index(axes)[answers].to_xarray()
     units = {**units_of(map(str, rows.columns)), **rows.attrs.get("units", {})}
     for name in array.variables:

@@ -134,11 +134,7 @@ class Labels:
         """Return the identities between the rows of a row's paper."""
         if row.paper not in self._papers:
             of_paper = [identity for identity in self._identities if identity.paper == row.paper]
-            inputs = [
-                ledger_row.key
-                for ledger_row in self.ledger
-                if ledger_row.paper == row.paper and ledger_row.role == "input"
-            ]
+            inputs = [r.key for r in self.ledger if r.paper == row.paper and r.role == "input"]
             returning = Ties(self.ledger, [identity for identity in of_paper if identity.returned])
             self._papers[row.paper] = _Paper(Ties(self.ledger, of_paper), inputs, returning)
         return self._papers[row.paper]
@@ -173,13 +169,11 @@ class Labels:
         value, unit = read.value, read.unit or "1"
         if read.row is not None or row.point is None or not isinstance(value, int | float):
             return []
-        same_dimension = (
+        comparable = (
             row.kind == "number" and unit in UNITS and row.unit in UNITS and UNITS[unit][0] == UNITS[row.unit][0]
         )
-        distinctive = (
-            UNITS.get(unit, ("ratio",))[0] != "ratio" or len(f"{value:g}".strip("0").replace(".", "")) >= DIGITS
-        )
-        return [row.key] if same_dimension and distinctive and row.inside(row.from_si(value * UNITS[unit][1])) else []
+        precise = UNITS.get(unit, ("ratio",))[0] != "ratio" or len(f"{value:g}".strip("0").replace(".", "")) >= DIGITS
+        return [row.key] if comparable and precise and row.inside(row.from_si(value * UNITS[unit][1])) else []
 
     def _check(self, read: Read) -> None:
         """Raise UnknownNameError if an input names a missing row, InputError for a row of a forbidden role."""

@@ -67,11 +67,9 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
         chosen = [(Group(ALL, lambda row: True), visible), *((group, visible) for group in groups_of_paper)]
         chosen.insert(1, (Group(BLIND, lambda row: True), [r for r in of_paper if r["role"] == "blind"]))
         for group, rows in chosen:
-            rows_of_group = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
+            members = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
             table += [
-                line
-                for line in (tally.numbers(paper, group, rows_of_group), tally.claims(paper, group, rows_of_group))
-                if line
+                line for line in (tally.numbers(paper, group, members), tally.claims(paper, group, members)) if line
             ]
     return table
 
@@ -93,16 +91,14 @@ class _Tally:
         far = [key for key, miss in errors.items() if abs(miss) > NEAR_PERCENT]
         by_label = {label: [errors[r["key"]] for r in chosen if r["label"] == label] for label in SCORED}
         blind = [self._miss(r["key"], r[r["best"]]) for r in chosen if r["role"] == "blind"]
-        baseline_values = self._said(errors, NUMBERS)
-        compared = list(baseline_values[NUMBERS[0]])
+        baselines = self._said(errors, NUMBERS)
+        compared = list(baselines[NUMBERS[0]])
         baseline_errors = {
-            method: [self._miss(key, x) for key, x in answers.items()] for method, answers in baseline_values.items()
+            method: [self._miss(key, x) for key, x in answers.items()] for method, answers in baselines.items()
         }
         best = min(baseline_errors, key=lambda method: _rms(baseline_errors[method]) or 0.0) if compared else None
         theirs, ours = (baseline_errors[best], [errors[key] for key in compared]) if best else ([], [])
-        low, high = _span(
-            _rms([self._miss(key, values[key]) for key in errors]) for values in self._sets(paper, errors)
-        )
+        low, high = _span(_rms([self._miss(key, row[key]) for key in errors]) for row in self._sets(paper, errors))
         points = all(difference(self.ledger[key]) for key in errors)
         return self._line(paper, group, with_error) | {
             "scored": len(chosen), "unit": "points" if points else "%", "rms": _rms(errors.values()),
@@ -121,10 +117,10 @@ class _Tally:
             counted = self._line(paper, group, with_verdict) | {"claims": True, "unit": "claims", "held": 0}
             return counted if with_verdict and group.name == ALL else None
         right = {r["key"]: r["verdict"] in HOLDS for r in chosen}
-        baseline_values = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
-        compared = list(baseline_values[CLAIMS[0]])
+        baselines = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
+        compared = list(baselines[CLAIMS[0]])
         baseline_holds = {
-            method: [self._holds(key, x) for key, x in answers.items()] for method, answers in baseline_values.items()
+            method: [self._holds(key, x) for key, x in answers.items()] for method, answers in baselines.items()
         }
         best = max(baseline_holds, key=lambda method: sum(baseline_holds[method])) if compared else None
         theirs, ours = (baseline_holds[best], [right[key] for key in compared]) if best else ([], [])
@@ -167,9 +163,7 @@ class _Tally:
     def _sets(self, paper: str, keys: Iterable[str]) -> list[Mapping[str, Any]]:
         """Return the values by key of each recorded parameter set that predicts all of some rows."""
         wanted = list(keys)
-        return [
-            values for values in self.check.sets.get(paper, ()) if all(values.get(key) is not None for key in wanted)
-        ]
+        return [row for row in self.check.sets.get(paper, ()) if all(row.get(key) is not None for key in wanted)]
 
     def _holds(self, key: str, value: float) -> bool:
         row = self.ledger[key]

@@ -52,16 +52,13 @@ class Distance:
 def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
     """Yield (name, knobs): first the unchanged design, then one knob at each other choice, halved or doubled."""
     yield "", {}
-    for name, parameter in base.parameters.file.parameter.items():
-        if parameter.kind != "knob":
+    for name, p in base.parameters.file.parameter.items():
+        if p.kind != "knob":
             continue
-        value = parameter.value
-        values: list[Value] = [*parameter.choices]
+        value = p.value
+        values: list[Value] = [*p.choices]
         if isinstance(value, int | float):
-            low, high = (
-                (parameter.min if parameter.min is not None else 0),
-                (parameter.max if parameter.max is not None else np.inf),
-            )
+            low, high = (p.min if p.min is not None else 0), (p.max if p.max is not None else np.inf)
             values = [type(value)(min(max(changed, low), high)) for changed in (value / 2, value * 2 or 0.5)]
         yield from ((f"{name}={changed}", {name: changed}) for changed in dict.fromkeys(values) if changed != value)
 
@@ -130,13 +127,11 @@ def _compared(
         if not isinstance(run, Prediction):
             continue
         point = name, changed, "its own" if load is None else load.name, share
-        bounds_distance = bounds.throughput_bps / run.throughput_bps - 1 if isinstance(bounds, Prediction) else None
+        roofline = bounds.throughput_bps / run.throughput_bps - 1 if isinstance(bounds, Prediction) else None
         if isinstance(answer, Prediction):
             means = [prediction.latency_s.mean if prediction.latency_s else None for prediction in (answer, run)]
             latency = means[0] / means[1] - 1 if means[0] and means[1] else None
-            compared.append(
-                Distance(*point, answer.throughput_bps / run.throughput_bps - 1, latency, None, bounds_distance)
-            )
+            compared.append(Distance(*point, answer.throughput_bps / run.throughput_bps - 1, latency, None, roofline))
         else:
-            compared.append(Distance(*point, None, None, answer.reason, bounds_distance))
+            compared.append(Distance(*point, None, None, answer.reason, roofline))
     return compared

@@ -1,9 +1,9 @@
-"""A machine's demands evaluated at as few chosen points as possible: one evaluation gives many numbers.
+"""Evaluates a machine's demands at as few points as possible: one evaluation gives many numbers.
 
-    a point tells f at x if it is x in every knob that touches f, whatever it is in all others
+    an evaluation at point p gives f at x if p equals x in every knob that touches f, whatever the other knobs are
 
-A knob touches a number if changing it alone changes that number. Points that are wanted for numbers with other knobs
-are asked for together, as columns of a sparse Jacobian are (Curtis, Powell and Reid 1974).
+A knob touches a number if changing the knob alone changes the number. Requests for numbers that are touched by
+different knobs share one evaluation, like columns of a sparse Jacobian (Curtis, Powell and Reid 1974).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.server import place_of
 from npexplore.units import UnitWarning
 
-FACTORS = (2.0, 0.5, 3.0, 1.5, 5.0)  # of a knob, where it is asked for
-SAME = 1e-13  # relative: what is no change
+FACTORS = (2.0, 0.5, 3.0, 1.5, 5.0)  # multiples of a knob's value at which it is evaluated
+SAME = 1e-13  # smaller relative differences count as no change
 Point = frozenset[tuple[str, float]]
 Numbers = dict[str, float]
-Want = tuple[str, Mapping[str, float]]  # a number, and the knobs that are changed for it
+Want = tuple[str, Mapping[str, float]]  # request: the name of a number, and the changed knobs
 
 
 def numbers(u: UnderLoad) -> Numbers:
-    """Return the numbers to find formulas for: rational functions of the knobs, each of only a few."""
+    """Return the numbers to find formulas for; each is a rational function of a few knobs."""
     values: Numbers = {}
     largest = u.largest()
     for name in u.ceilings():
@@ -46,7 +46,7 @@ def numbers(u: UnderLoad) -> Numbers:
 
 
 def asked_for(u: UnderLoad) -> Numbers:
-    """Return the demands of packets, by their names in formulas."""
+    """Return what packets request: counts, visits by server, and bytes, by their names in formulas."""
     counts = {name: float(amount) for name, amount in u.demands.counts.items()}
     counts |= {f"visits({name})": float(demand.visits) for name, demand in u.demands.servers.items()}
     return {**counts, "packet.bytes": float(u.workload.mean_packet_bytes)}
@@ -54,14 +54,14 @@ def asked_for(u: UnderLoad) -> Numbers:
 
 @dataclass
 class Together:
-    """Numbers wanted that one point can give: the knobs it changes, and those it must leave."""
+    """Requests that one evaluation can answer: the knobs that it changes, and knobs that must keep their values."""
 
     point: dict[str, float] = field(default_factory=dict)
     left: set[str] = field(default_factory=set)
     wants: list[Want] = field(default_factory=list)
 
     def takes(self, changes: Mapping[str, float], others: frozenset[str]) -> bool:
-        """Say whether a want may join."""
+        """Return whether a request can join; changes: its changed knobs; others: knobs that touch its number too."""
         return (
             self.left.isdisjoint(changes)
             and others.isdisjoint(self.point)
@@ -70,11 +70,11 @@ class Together:
 
 
 class Asked:
-    """Asks a machine, and remembers what it said.
+    """Evaluates a machine and caches the results.
 
-    today, features: numbers, and what packets ask for, as the machine stands. at: the knobs and their values. first: of
-    each knob one other value at which there is a machine. touched: by number, the knobs that change it. more: by knob,
-    what packets ask more or less for if it is changed.
+    today, features: numbers and packets' requests of the unchanged machine. at: the knobs and their values. first: for
+    each knob another value at which the machine can be evaluated. touched: by number, the knobs that change it. more:
+    by knob, the requests that change with it.
     """
 
     def __init__(self, design: Design, workload: Workload | None, progress: Callable[[int], None] | None) -> None:
@@ -83,13 +83,13 @@ class Asked:
         self.under_load = design.demands(workload)
         self.today, self.features = numbers(self.under_load), asked_for(self.under_load)
         self.parameters = design.parameters.file.parameter
-        read = design.depends_on(workload)
+        names_read = design.depends_on(workload)
         self.at: Numbers = {}
         for name in self.parameters:
             value = design.parameters[name]
-            if name in read and not isinstance(value, str) and value > 0:
+            if name in names_read and not isinstance(value, str) and value > 0:
                 self.at[name] = float(value)
-        self.choices = {n: design.parameters[n] for n in self.parameters if n in read and n not in self.at}
+        self.choices = {n: design.parameters[n] for n in self.parameters if n in names_read and n not in self.at}
         self.known: dict[tuple[str, Point], float | None] = {}
         self.touched: dict[str, set[str]] = {}
         self.more: dict[str, set[str]] = {}
@@ -98,40 +98,40 @@ class Asked:
             self._touch(name)
 
     def _touch(self, knob: str) -> None:
-        """Find what a knob touches, at the first of its values at which there is a machine."""
+        """Record the numbers that a knob touches, at its first value at which the machine can be evaluated."""
         for value in self.values(knob):
             answer = self.ask({knob: value})
             if answer is None:
                 continue
             self.first[knob], (numbers, features) = value, answer
             for name in numbers:
-                if name.startswith("way "):  # takes time at some other value of a knob alone
+                if name.startswith("way "):  # a time that is 0 unless the knob changes
                     self.today.setdefault(name, 0.0)
-            for name, here in self.today.items():
-                there = numbers.get(name, 0.0 if name.startswith("way ") else nan)
-                if not abs(there - here) <= SAME * max(abs(here), abs(there)):
+            for name, present in self.today.items():
+                changed_value = numbers.get(name, 0.0 if name.startswith("way ") else nan)
+                if not abs(changed_value - present) <= SAME * max(abs(present), abs(changed_value)):
                     self.touched.setdefault(name, set()).add(knob)
-                    self.known[name, frozenset({(knob, value)})] = None if isnan(there) else there
-            self.more[knob] = {name for name, here in self.features.items() if features.get(name) != here}
+                    self.known[name, frozenset({(knob, value)})] = None if isnan(changed_value) else changed_value
+            self.more[knob] = {name for name, present in self.features.items() if features.get(name) != present}
             return
 
     def values(self, knob: str) -> Iterator[float]:
-        """Yield values of a knob, other than its own, that its bounds allow."""
-        p, here = self.parameters[knob], self.at[knob]
-        tried = [float(one) for one in p.choices] or [here * factor for factor in FACTORS]
-        if isinstance(p.value, int) and not p.choices:  # no multiples: what goes in steps would look smooth
-            tried = [float(floor(value) + 1) for value in tried] + [here + 1, here + 2, here - 1, here - 2]
-        yield from (value for value in dict.fromkeys(tried) if p.allows(value) and value > 0 and value != here)
+        """Yield the allowed values of a knob at which it is evaluated, without its present value."""
+        p, present = self.parameters[knob], self.at[knob]
+        tried = [float(choice) for choice in p.choices] or [present * factor for factor in FACTORS]
+        if isinstance(p.value, int) and not p.choices:  # not multiples, at which a step function would look smooth
+            tried = [float(floor(value) + 1) for value in tried] + [present + 1, present + 2, present - 1, present - 2]
+        yield from (value for value in dict.fromkeys(tried) if p.allows(value) and value > 0 and value != present)
 
     def ask(self, changes: Mapping[str, float]) -> tuple[Numbers, Numbers] | None:
-        """Return numbers, and what packets ask for, with some knobs changed; None where no such machine can be."""
+        """Return (numbers, packets' requests) with some knobs changed; None if that machine is impossible."""
         point = frozenset(changes.items())
         if point in self.answers:
             return self.answers[point]
         whole = {name: int(v) if isinstance(self.parameters[name].value, int) else v for name, v in changes.items()}
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnitWarning)  # values that nobody chose
+                warnings.simplefilter("ignore", UnitWarning)  # the user did not choose these values
                 u = self.design.with_(**whole).demands(self.workload)
             self.answers[point] = numbers(u), asked_for(u)
         except NpexploreError:
@@ -141,36 +141,36 @@ class Asked:
         return self.answers[point]
 
     def gather(self, wants: Iterable[Want]) -> None:
-        """Learn numbers at points: each changes knobs that touch the number, and leaves all others that do."""
+        """Evaluate requests and store their numbers."""
         for together in self.packed((n, c) for n, c in wants if c and (n, frozenset(c.items())) not in self.known):
             answer = self.ask(together.point)
-            for name, changes in together.wants:  # where no machine is, each for itself
+            for name, changes in together.wants:  # if the shared point is impossible, each request is evaluated alone
                 alone = self.ask(changes) if answer is None and len(changes) < len(together.point) else answer
                 nothing = 0.0 if name.startswith("way ") else None
                 self.known[name, frozenset(changes.items())] = None if alone is None else alone[0].get(name, nothing)
 
     def packed(self, wants: Iterable[Want]) -> list[Together]:
-        """Return wants in as few points as a greedy search finds."""
-        points: list[Together] = []
-        alike: dict[tuple[Point, frozenset[str]], Together] = {}
+        """Return the requests, grouped by a greedy search into few shared points."""
+        groups: list[Together] = []
+        groups_by_key: dict[tuple[Point, frozenset[str]], Together] = {}
         for name, changes in wants:
             others = frozenset(self.touched.get(name, ())).difference(changes)
             key = frozenset(changes.items()), others
-            place = alike.get(key) or next((one for one in points if one.takes(changes, others)), None)
-            if place is None:
-                place = Together()
-                points.append(place)
-            alike[key] = place
-            place.point.update(changes)
-            place.left |= others
-            place.wants.append((name, changes))
-        return points
+            group = groups_by_key.get(key) or next((g for g in groups if g.takes(changes, others)), None)
+            if group is None:
+                group = Together()
+                groups.append(group)
+            groups_by_key[key] = group
+            group.point.update(changes)
+            group.left |= others
+            group.wants.append((name, changes))
+        return groups
 
     def value(self, name: str, changes: Mapping[str, float]) -> float | None:
-        """Return a number that was gathered; None where there is no such machine, or no such number."""
+        """Return a stored number; None if the machine is impossible there or has no such number."""
         return self.known[name, frozenset(changes.items())] if changes else self.today[name]
 
     def touches(self, name: str, knob: str) -> None:
-        """Note that a knob touches a number: what was gathered before may have been moved by it."""
+        """Record that a knob touches a number, and discard the number's stored values, which it may have changed."""
         self.touched.setdefault(name, set()).add(knob)
         self.known = {key: value for key, value in self.known.items() if key[0] != name}

@@ -1,12 +1,12 @@
-"""Ceilings and light-load latency as formulas of the knobs and of the packet, found from a machine's demands.
+"""Finds formulas of the knobs and the packet for a machine's ceilings and light-load latency, from its demands.
 
-    seconds at a server = sum of coefficients x monomials, each knob in it as k, 1/k, k^2, or not at all
+    seconds at a server = sum of coefficients x monomials; each knob is in a monomial as k, 1/k, k^2, 1/k^2, or absent
 
-Demands without contention are rational functions of most knobs: times are added, and multiplied with counts. Which
-monomials there are is found by asking for the demands where one knob, some, and all that act together are changed;
-coefficients then follow exactly (no fit: as many equations as unknowns), and are written as fractions times packets'
-demands (`dram.bytes`). Every formula is compared with the demands at further points, to 1e-12. A knob that acts in
-steps (cells of so many bytes) is held at its value and named; a number without such a formula is refused by name.
+Demands without contention are rational functions of most knobs: times are added and multiplied by counts. The search
+evaluates the demands with one knob, several knobs, and all interacting knobs changed, and so determines the monomials.
+The coefficients then solve a linear system with as many equations as unknowns (no fit), and are written as fractions
+times packets' demands (such as `dram.bytes`). Every formula is checked against the demands at further points, to 1e-12.
+A knob that acts in steps (such as cell sizes) is held at its value and listed; a number without a formula is refused.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from npexplore.study.formulas.asking import Asked, Numbers, Together, Want
 if TYPE_CHECKING:
     import sympy
 
-SAMPLES = 4  # values of a knob beside its own that more than one exponent must pass through, as far as there are some
-BASES: tuple[tuple[int, ...], ...] = ((1,), (-1,), (1, -1), (1, 2), (-1, -2))  # exponents of a knob beside 0
-MOST_TOGETHER = 9  # knobs that act together
-CHECKS, SPAN = 6, (0.7, 1.6)  # further points, at random multiples of the values
-DENOMINATORS = 60, 999  # of fractions that a coefficient is told as: plain first, then longer ones
-CLOSE = Fraction(1, 2 * 10**12)  # relative: what a coefficient may differ from a fraction
+SAMPLES = 4  # further values of a knob that a basis of two exponents must reproduce, if the knob has so many
+BASES: tuple[tuple[int, ...], ...] = ((1,), (-1,), (1, -1), (1, 2), (-1, -2))  # exponents of a knob besides 0
+MOST_TOGETHER = 9  # largest group of interacting knobs
+CHECKS, SPAN = 6, (0.7, 1.6)  # number of check points; range of the random factors of the knobs' values
+DENOMINATORS = 60, 999  # largest denominators of coefficients as fractions, tried in this order
+CLOSE = Fraction(1, 2 * 10**12)  # largest relative difference between a coefficient and its fraction
 
 
 def formulas(
     design: DesignLike, workload: WorkloadLike | None = None, *, progress: Callable[[int], None] | None = None
 ) -> Formulas:
-    """Return the formulas of a machine under a workload; progress receives how often the machine was evaluated.
+    """Return the formulas of a machine under a workload; progress: called with the number of evaluations so far.
 
-    Raises RefusedError where there are no demands.
+    Raises RefusedError for a machine without demands.
     """
     machine = design_of(design)
     search = _Search(Asked(machine, machine.packets(workload), progress))
@@ -52,15 +52,15 @@ def formulas(
 
 
 Found = TypeVar("Found")
-Finding = Generator[list[Want], list[float], Found]  # yields the points it wants, is sent the numbers there (nan: none)
+Finding = Generator[list[Want], list[float], Found]  # yields requested points, receives the numbers there (nan: none)
 
 
 class _HeldError(Exception):
-    """A number has no formula: there is no machine at a point that tells it."""
+    """A number has no formula: the machine cannot be evaluated at a point that is needed."""
 
 
 def _side_by_side(tasks: Sequence[Finding[Found]]) -> Finding[list[Found]]:
-    """Run several tasks at once, so that what they want is asked for together."""
+    """Run several tasks in lockstep, so that their requests are evaluated together; return their results in order."""
     results: dict[int, Found] = {}
     sent: dict[int, list[float] | None] = dict.fromkeys(range(len(tasks)))
     while True:
@@ -72,12 +72,12 @@ def _side_by_side(tasks: Sequence[Finding[Found]]) -> Finding[list[Found]]:
                 results[k] = end.value
         if not wants:
             return [results[k] for k in range(len(tasks))]
-        numbers = iter((yield [want for some in wants.values() for want in some]))
-        sent = {k: list(islice(numbers, len(some))) for k, some in wants.items()}
+        numbers = iter((yield [want for numbers_wanted in wants.values() for want in numbers_wanted]))
+        sent = {k: list(islice(numbers, len(numbers_wanted))) for k, numbers_wanted in wants.items()}
 
 
 class _Search:
-    """Finds the expressions of all numbers of a machine."""
+    """Finds expressions of a machine's numbers. held: knobs held at their value, by number. reason: why none exists."""
 
     def __init__(self, machine: Asked) -> None:
         self.machine, self.at, self.today, self.design = machine, machine.at, machine.today, machine.design
@@ -86,7 +86,7 @@ class _Search:
         self.used: dict[str, float] = {}
 
     def expressions(self, names: Sequence[str]) -> dict[str, sympy.Expr | None]:
-        """Return the expressions of some numbers; None where there is none (`reason` says why)."""
+        """Return the expressions of some numbers, None for a number without one (its reason is in `reason`)."""
         task, values = _side_by_side([self.expression(name) for name in names]), None
         while True:
             try:
@@ -99,16 +99,16 @@ class _Search:
     # ---- finding
 
     def basis(self, name: str, knob: str) -> Finding[tuple[tuple[int, ...], list[float]] | None]:
-        """Find the exponents with which a knob is in a number, and where it was asked for; None: in no such way."""
+        """Return a knob's exponents in a number, and the knob's values for the linear system; None: no basis fits."""
         points, values = [self.at[knob]], [self.today[name]]
         for value in self.machine.values(knob):
-            (there,) = yield [(name, {knob: value})]
-            if isnan(there):
+            (number,) = yield [(name, {knob: value})]
+            if isnan(number):
                 if value == self.machine.first[knob]:
                     return None
                 continue
             points.append(value)
-            values.append(there)
+            values.append(number)
             for exponents in BASES:
                 n = len(exponents) + 1
                 if n < len(points) and (len(exponents) == 1 or len(points) > SAMPLES):
@@ -121,12 +121,12 @@ class _Search:
         return None
 
     def joined(self, name: str, knob: str, groups: Sequence[Sequence[str]]) -> Finding[list[Sequence[str]]]:
-        """Find which groups of knobs a knob acts together with: what it adds is another when they are changed."""
+        """Return the groups of knobs that interact with a knob: its effect differs while their knobs are changed."""
         if not groups:
             return []
         first = self.machine.first
-        some = {other: first[other] for group in groups for other in group}
-        both, others, alone = yield [(name, {**some, knob: first[knob]}), (name, some), (name, {knob: first[knob]})]
+        rest = {other: first[other] for group in groups for other in group}
+        both, others, alone = yield [(name, {**rest, knob: first[knob]}), (name, rest), (name, {knob: first[knob]})]
         if isnan(both + others):
             if len(groups) == 1:
                 raise _HeldError
@@ -143,7 +143,7 @@ class _Search:
     def coefficients(self, name: str, nodes: Mapping[str, Sequence[float]], bases: Mapping[str, tuple[int, ...]]) -> (
         Finding[dict[tuple[int, ...], float]]
     ):  # fmt: skip
-        """Find the coefficient of each monomial (exponents of the knobs of `nodes`), for knobs over their values."""
+        """Return coefficients by monomial (exponents in `nodes`' order). nodes, bases: knobs' values, exponents."""
         points = [dict(zip(nodes, at, strict=True)) for at in product(*nodes.values())]
         changed = [{knob: x for knob, x in at.items() if x != self.at[knob]} for at in points]
         values = np.array((yield [(name, changes) for changes in changed]))
@@ -153,11 +153,11 @@ class _Search:
         for axis, (knob, at) in enumerate(nodes.items()):
             inverse = np.linalg.inv((np.array(at) / at[0])[:, None] ** np.array([0, *bases[knob]]))
             table = np.moveaxis(np.tensordot(inverse, table, axes=(1, axis)), 0, axis)
-        monomials, least = product(*((0, *bases[knob]) for knob in nodes)), EXACT * float(np.abs(values).max())
-        return {powers: float(c) for powers, c in zip(monomials, table.ravel(), strict=True) if abs(c) > least}
+        monomials, negligible = product(*((0, *bases[knob]) for knob in nodes)), EXACT * float(np.abs(values).max())
+        return {powers: float(c) for powers, c in zip(monomials, table.ravel(), strict=True) if abs(c) > negligible}
 
     def expression(self, name: str) -> Finding[sympy.Expr | None]:
-        """Find a number's expression; None where there is none (`reason` says why)."""
+        """Return a number's expression; None if it has none (its reason is in `reason`)."""
         try:
             return (yield from self._expression(name))
         except _HeldError:
@@ -167,13 +167,13 @@ class _Search:
     def _expression(self, name: str) -> Finding[sympy.Expr | None]:
         import sympy
 
-        features, held, touched = self._features(name), self.held[name], self.machine.touched.get(name, set())
+        features, held, touching_knobs = self._features(name), self.held[name], self.machine.touched.get(name, set())
         for knob in self.at:
             if not self.machine.more.get(knob, set()).isdisjoint(features):
                 held[knob] = self.design.parameters[knob]
-        knobs = [knob for knob in self.at if knob in touched and knob in self.machine.first and knob not in held]
+        knobs = [knob for knob in self.at if knob in touching_knobs and knob in self.machine.first and knob not in held]
         of_knobs = yield from _side_by_side([self.basis(name, knob) for knob in knobs])
-        known = {knob: one for knob, one in zip(knobs, of_knobs, strict=True) if one is not None}
+        known = {knob: basis for knob, basis in zip(knobs, of_knobs, strict=True) if basis is not None}
         held.update({knob: self.design.parameters[knob] for knob in knobs if knob not in known})
         groups: list[Sequence[str]] = []
         for knob in known:
@@ -182,7 +182,7 @@ class _Search:
         if any(len(group) > MOST_TOGETHER for group in groups):
             self.reason[name] = f"more than {MOST_TOGETHER} knobs act on it together"
             return None
-        bases, nodes = ({knob: one[0] for knob, one in known.items()}, {knob: one[1] for knob, one in known.items()})
+        bases, nodes = ({knob: b[0] for knob, b in known.items()}, {knob: b[1] for knob, b in known.items()})
         of_groups = yield from _side_by_side(
             [self.coefficients(name, {knob: nodes[knob] for knob in group}, bases) for group in groups]
         )
@@ -198,14 +198,14 @@ class _Search:
         return sympy.factor_terms(sympy.together(total))
 
     def _features(self, name: str) -> Numbers:
-        """Return what packets ask a number's resource for."""
+        """Return the packets' requests to the resource of a number, with their amounts."""
         server, features = name.rpartition(" ")[2], self.machine.features
         known = {f: a for f, a in features.items() if f.startswith(f"{server.partition('.')[0]}.")}
         known |= {f: features.get(f, 0.0) for f in (f"visits({server})", "packet.bytes")}
         return {feature: amount for feature, amount in known.items() if amount}
 
     def _coefficient(self, number: float, features: Numbers) -> sympy.Expr:
-        """Return a coefficient as a fraction, or as one times what packets ask for; else as it is."""
+        """Return a coefficient as a fraction, as a fraction times a packets' demand, or else as a decimal number."""
         import sympy
 
         for longest in DENOMINATORS:
@@ -219,10 +219,10 @@ class _Search:
                     return exact * sympy.Symbol(feature, positive=True)
         return sympy.Float(number, 17)
 
-    # ---- checking and telling
+    # ---- checking and results
 
     def check(self, expressions: dict[str, sympy.Expr | None]) -> None:
-        """Find anew what does not give the demands at further points, where all knobs but held ones are changed."""
+        """Compare the expressions with the demands at further points, and find those that differ again."""
         import sympy
 
         rng = np.random.default_rng(1)
@@ -230,7 +230,7 @@ class _Search:
             at = self._anywhere(rng)
             names_seen = {name for answer in self.machine.answers.values() if answer for name in answer[0]}
             for name in sorted(names_seen - expressions.keys()):  # formulas are the same in every process
-                if name.startswith("way "):  # takes time at other values of some knobs
+                if name.startswith("way "):  # a time that is 0 at the present values of the knobs
                     expressions[name], self.today[name], self.held[name] = sympy.Integer(0), 0.0, {}
             names = [name for name, expression in expressions.items() if expression is not None]
             while names:
@@ -245,10 +245,10 @@ class _Search:
 
     def _anywhere(self, rng: np.random.Generator) -> Numbers:
         point = {}
-        for name, here in self.at.items():
-            p, (least, most) = self.machine.parameters[name], SPAN
-            low = least * here if p.min is None else max(least * here, p.min)
-            high = most * here if p.max is None else min(most * here, p.max)
+        for name, present in self.at.items():
+            p, (smallest, largest) = self.machine.parameters[name], SPAN
+            low = smallest * present if p.min is None else max(smallest * present, p.min)
+            high = largest * present if p.max is None else min(largest * present, p.max)
             value = float(rng.choice(p.choices) if p.choices else rng.uniform(low, high))
             point[name] = max(float(round(value)), 1.0) if isinstance(p.value, int) else value
         return {knob: value for knob, value in point.items() if value != self.at[knob]}
@@ -259,27 +259,27 @@ class _Search:
         return {knob: value for knob, value in at.items() if knob in names}
 
     def _wrong(self, together: Together, at: Numbers, expressions: Mapping[str, sympy.Expr | None]) -> list[str]:
-        """Return the numbers that are not as their expressions say, having noted why."""
-        points = [{k: v for k, v in at.items() if k not in together.left}, together.point]  # idle ones too, if possible
-        point = next((one for one in points if self.machine.ask(one) is not None), None)
+        """Return the numbers that differ from their expressions, after holding a knob or recording the reason."""
+        points = [{k: v for k, v in at.items() if k not in together.left}, together.point]  # idle knobs too if possible
+        point = next((p for p in points if self.machine.ask(p) is not None), None)
         wrong = []
-        for name, own in together.wants:
-            changes = own if point is None else point
+        for name, own_changes in together.wants:
+            changes = own_changes if point is None else point
             if self._differs(name, expressions[name], changes):
                 wrong.append(name)
-                self._blame(name, expressions[name], changes, own)
+                self._blame(name, expressions[name], changes, own_changes)
         return wrong
 
     def _blame(self, name: str, expression: sympy.Expr, changes: Mapping[str, float], own: Mapping[str, float]) -> None:
-        """Hold the knob with which a number is first not what its expression says."""
-        # right there, wrong here: which knob makes it wrong?
+        """Hold the knob whose change first makes a number differ from its expression."""
+        # bisect: with the knobs of `inside` the number is right, with all knobs of `whole` it is wrong
         inside, whole = ({}, own) if self._differs(name, expression, own) else (own, changes)
         others = [knob for knob in whole if knob not in inside]
         right, wrong = 0, len(others)
         while wrong - right > 1:
             middle = (right + wrong) // 2
-            some = {**inside, **{knob: whole[knob] for knob in others[:middle]}}
-            right, wrong = (right, middle) if self._differs(name, expression, some) else (middle, wrong)
+            changed = {**inside, **{knob: whole[knob] for knob in others[:middle]}}
+            right, wrong = (right, middle) if self._differs(name, expression, changed) else (middle, wrong)
         if not others:
             self.reason[name] = "it is no number of these knobs alone"
             return
@@ -293,7 +293,7 @@ class _Search:
         return _differ(evaluated(expression, {**self.at, **self.used, **changes}), answer[0].get(name, 0.0))
 
     def result(self, expressions: Mapping[str, sympy.Expr | None]) -> Formulas:
-        """Put ceilings and latency together."""
+        """Return the formulas of the ceilings and of the latency from the expressions of their parts."""
         import sympy
 
         ceilings: dict[str, Formula] = {}
@@ -304,31 +304,31 @@ class _Search:
         def formula(
             name: str, of: Sequence[str], make: Callable[..., sympy.Expr], unit: str, today: float
         ) -> Formula | None:
-            if missing := [one for one in of if expressions[one] is None]:
+            if missing := [part for part in of if expressions[part] is None]:
                 refused[name] = self.reason[missing[0]]
                 return None
-            held = {knob: value for one in of for knob, value in self.held[one].items()}
-            expression = make(*(expressions[one] for one in of))
+            held = {knob: value for part in of for knob, value in self.held[part].items()}
+            expression = make(*(expressions[part] for part in of))
             return Formula(name, expression, unit, today, held)
 
         def service_rate(units: sympy.Expr, seconds: sympy.Expr) -> sympy.Expr:
             return sympy.factor_terms(sympy.together(units / seconds))
 
-        ways = [one for one in expressions if one.startswith("way ") and not one.startswith("way of ")]
+        times = [time for time in expressions if time.startswith("way ") and not time.startswith("way of ")]
         for name, rate in sorted(u.ceilings().items(), key=lambda item: item[1]):
             if name in u.servers:
                 of, make = [f"units {name}", f"seconds {name}"], service_rate
             else:
                 pool = name.partition(".")[2] or u.machine.pools[0].name
-                own = [one for one in expressions if one.startswith(f"way of {pool} ")]
-                of, make = [f"count {pool}", *(own or ways)], lambda n, *s: n / sympy.Add(*s)
+                times_of_pool = [time for time in expressions if time.startswith(f"way of {pool} ")]
+                of, make = [f"count {pool}", *(times_of_pool or times)], lambda n, *s: n / sympy.Add(*s)
             if (ceiling := formula(name, of, make, "packets/s", rate)) is not None:
                 ceilings[name] = ceiling
-        every = [formula(name.rpartition(" ")[2], [name], lambda s: s, "s", self.today[name]) for name in ways]
-        parts = {name: p for name, p in zip(ways, every, strict=True) if p is not None and p.expression != 0}
-        latency = formula("latency", ways, lambda *s: sympy.Add(*s), "s", u.demands.latency)
+        time_formulas = [formula(name.rpartition(" ")[2], [name], lambda s: s, "s", self.today[name]) for name in times]
+        parts = {name: p for name, p in zip(times, time_formulas, strict=True) if p is not None and p.expression != 0}
+        latency = formula("latency", times, lambda *s: sympy.Add(*s), "s", u.demands.latency)
         shown = [*ceilings.values(), *([latency] if latency else []), *parts.values()]
-        symbols = {str(symbol) for one in shown for symbol in one.expression.free_symbols}
+        symbols = {str(symbol) for formula in shown for symbol in formula.expression.free_symbols}
         values = {name: value for name, value in {**self.at, **self.used}.items() if name in symbols}
         return Formulas(
             self.design.name, u.workload.name, ceilings, latency, parts, values, refused, self.machine.choices,
@@ -341,7 +341,7 @@ def _differ(a: float, b: float) -> bool:
 
 
 def _fraction(number: float, longest: int) -> Fraction | None:
-    """Return a number as a decimal power times a fraction with a short denominator, if it is one."""
+    """Return a number as a power of ten times a fraction with denominator <= longest; None if none is close."""
     if number == 0:
         return Fraction(0)
     power = 2 - floor(log10(abs(number)))

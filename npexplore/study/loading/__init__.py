@@ -1,1 +1,1 @@
-"""A machine against its offered load: the curve of latency and loss, and the highest rate at each loss ratio."""
+"""Studies of a machine over its offered load: curves of latency and loss, and the highest rate at given loss ratios."""

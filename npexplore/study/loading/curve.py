@@ -1,9 +1,9 @@
-"""Latency and loss against the offered load: estimates with intervals, simulation, queueing; where a machine saturates.
+"""Computes load curves: latency and loss over the offered load, by estimates, simulation and queueing.
 
-    saturation = what it forwards when a packet is always waiting        loss = packets lost / packets offered
+    saturation = the forwarded rate when a packet is always waiting        loss = packets lost / packets offered
 
-Loads are points of a sweep, so a stopped curve can be resumed from its file. Machines with a window of their own
-are measured over packets, as all others.
+Loads are points of a sweep, so that a stopped curve can be resumed from its file. Machines with a fixed measurement
+window are also measured over a number of packets here.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SOLVERS = ("simulation", "queueing")
-POINTS, LOWEST_LOAD, HIGHEST_LOAD = 20, 0.05, 1.15  # loads, and the first and the last as shares of saturation
-TWICE = 2.0  # times the latency at the lowest load, where it is said to have doubled
+POINTS, LOWEST_LOAD, HIGHEST_LOAD = 20, 0.05, 1.15  # number of loads; the first and last as shares of saturation
+TWICE = 2.0  # ratio to the latency at the lowest load that counts as doubled
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, repr=False)
 class LoadCurve(Result):
-    """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer.
+    """A machine at many offered loads; for each solver its saturation, or the reason why it has no answer.
 
-    mean_packet_bytes, mean_frame_bytes: of the packets, and of their Ethernet frames. line_pps: what the wires allow
-    (None: packets use none). counted: what a bit of throughput is.
+    mean_packet_bytes, mean_frame_bytes: mean length of the packets and of their Ethernet frames. line_pps: line rate
+    in packets/s (None: packets use no wires). counted: what throughput counts, such as packet bits.
 
     Example:
         >>> import npexplore as npx
@@ -72,19 +72,19 @@ class LoadCurve(Result):
 
     @property
     def best(self) -> list[LoadPoint]:
-        """The best answer at each load, in order: the estimate, else simulation, else queueing."""
+        """The best answer at each load, sorted by load: the estimate, else simulation, else queueing."""
         order = (ESTIMATE, *SOLVERS)[::-1]
         best = {round(point.offered_pps, 3): point for solver in order for point in self.of(solver)}
         return [best[load] for load in sorted(best)]
 
     @property
     def full(self) -> Saturation | None:
-        """Where the machine saturates, by its estimate, else by simulation (None: neither has an answer)."""
+        """The machine's saturation by its estimate, else by simulation (None: neither has an answer)."""
         return self.saturation.get(ESTIMATE) or self.saturation.get("simulation")
 
     @property
     def doubled_pps(self) -> float | None:
-        """The load at which the mean latency is twice that of the lowest load, of the best answers (None: at none)."""
+        """The load (packets/s) at which the best mean latency is twice that at the lowest load (None: none)."""
         points = [p for p in self.best if p.solver != "queueing"]
         latencies = [(p.offered_pps, p.latency_s["mean"]) for p in points if p.latency_s["mean"] is not None]
         if not latencies:
@@ -104,12 +104,12 @@ class LoadCurve(Result):
         return [row for point in self.points for row in point.records()]
 
     def heading(self) -> str:
-        """Return the machine and where it saturates."""
+        """Return a title with the machine and its saturation."""
         full = [f"{name} {readable(s.rate_pps, 'packets/s')}" for name, s in self.saturation.items()]
         return f"{self.design}, {self.workload}, {self.arrivals}: saturates at {', '.join(full)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve in plain types, units in the names."""
+        """Return the curve in plain types; the names contain the units."""
         doubled = self.doubled_pps
         document = {
             "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
@@ -131,7 +131,7 @@ class LoadCurve(Result):
 
 
 def _wanted(rates: Sequence[float | str] | None) -> list[tuple[float, float]]:
-    """Return each load as a share of the highest rate and packets/s, one of them 0; raises InputError."""
+    """Return each load as (share of the highest rate, packets/s), of which one is 0; raises InputError."""
     if rates is None:
         return [(share, 0.0) for share in np.linspace(LOWEST_LOAD, HIGHEST_LOAD, POINTS).tolist()]
     return [
@@ -141,7 +141,7 @@ def _wanted(rates: Sequence[float | str] | None) -> list[tuple[float, float]]:
 
 
 def _refusals(full: pd.DataFrame, rows: pd.DataFrame, estimate: bool, loads: int) -> dict[str, str]:
-    """Return why solvers have no answer; for estimates, at how many of the loads."""
+    """Return by solver why it has no answer; for estimates also the number of loads without one."""
     answers = [*full.itertuples(), *rows.itertuples()]
     refused = {str(row.solver): str(row.refused) for row in answers if isinstance(row.refused, str)}
     refusals = int(rows.loc[rows["solver"] == ESTIMATE, "refused"].notna().sum())
@@ -159,16 +159,14 @@ def load_curve(
 ) -> LoadCurve:  # fmt: skip
     """Return latency and loss of a machine at offered loads: estimates with intervals, simulation, queueing.
 
-    workload: the packets (None: the design's own), which arrive by `arrivals` at each of `rates`, packets a second
-    (None: 20 rates, from a twentieth of the highest rate that the machine forwards to a seventh above it). packets:
-    measured at each load (None: 16,384, fewer if a packet takes many events). store: a Parquet file from which a
-    stopped curve is resumed. progress: called with (points done, points in all). Raises InputError.
-    estimate: also estimate each load (1 s of budget); a load too near saturation has none. None: unless `packets` or
-    `seeds` ask for simulations of one length.
-    design: the machine. arrivals: the process, such as "poisson" or "periodic". rates: offered, packets a second, or
-    texts such as "50%": shares of the highest rate that the machine forwards.
-    seeds: simulations at each load. executor, workers: where the simulations run (None: processes on this
-    computer). resume: whether to take what the store has.
+    design: the machine. workload: the packets (None: the design's own). arrivals: the arrival process, such as
+    "poisson" or "periodic". rates: offered loads in packets/s, or texts such as "50%": shares of the machine's highest
+    rate (None: 20 loads, 5 % to 115 % of it). seeds: number of simulations at each load. packets: measured packets at
+    each load (None: 16,384, fewer if a packet takes many events). estimate: also estimate each load (budget 1 s each);
+    a load too near saturation has no estimate (None: estimate unless `packets` or `seeds` is set). executor, workers:
+    where the simulations run (None: processes on this computer). store: a Parquet file from which a stopped curve is
+    resumed. resume: whether to use the rows in the store. progress: called with (points done, total points).
+    Raises InputError.
 
     Example:
         >>> import npexplore as npx
@@ -180,10 +178,10 @@ def load_curve(
 
     design = design_of(design)
     offered = Offered.of(design, design.packets(workload), arrivals)
-    wanted = _wanted(rates)
+    loads_wanted = _wanted(rates)
     estimate = packets is None and seeds == 1 if estimate is None else estimate
     solvers = (*SOLVERS, ESTIMATE) if estimate else SOLVERS
-    count = len(solvers) + len(wanted) * (1 + seeds + estimate)
+    count = len(solvers) + len(loads_wanted) * (1 + seeds + estimate)
 
     with opened(store, resume) as stored:
 
@@ -200,14 +198,14 @@ def load_curve(
         }  # fmt: skip
         saturation = {name: saturation[name] for name in (ESTIMATE, *SOLVERS) if name in saturation}
         top = offered.most(saturation.get("simulation"))
-        loads = [share * top + rate_pps for share, rate_pps in wanted]
+        loads = [share * top + rate_pps for share, rate_pps in loads_wanted]
         lengths = packets_at(loads, offered.events) if packets is None else [packets] * len(loads)
         parts: list[pd.DataFrame] = []
         for measured in sorted(set(lengths)):
-            some = [load for load, length in zip(loads, lengths, strict=True) if length == measured]
-            points = [offered.point(load, "queueing") for load in some]
-            points += [offered.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
-            points += [offered.point(load, ESTIMATE, 1) for load in some if estimate]
+            loads_of_length = [load for load, length in zip(loads, lengths, strict=True) if length == measured]
+            points = [offered.point(load, "queueing") for load in loads_of_length]
+            points += [offered.point(load, "simulation", 1 + seed) for load in loads_of_length for seed in range(seeds)]
+            points += [offered.point(load, ESTIMATE, 1) for load in loads_of_length if estimate]
             parts.append(answered(points, len(solvers) + sum(len(part) for part in parts), measured))
     rows = pd.concat(parts)
     good = rows[rows["refused"].isna()]
@@ -228,7 +226,7 @@ def load_curve(
 
 
 def share_of(rate: str) -> float:
-    """Return the share that a text such as "50%" says; raises InputError for one that says none above 0."""
+    """Return the share in a text such as "50%"; raises InputError for any other text and for shares not above 0."""
     text = rate.strip()
     try:
         share = float(text.removesuffix("%")) / 100 if text.endswith("%") else 0.0
@@ -240,6 +238,6 @@ def share_of(rate: str) -> float:
 
 
 def _ends(row: Any) -> tuple[float, float] | None:
-    """Return the ends of the rate's interval of one answer; None where it has none."""
+    """Return the ends in packets/s of the interval of an answer's rate; None if it has no interval."""
     low, high = float(row.rate_low_mpps), float(row.rate_high_mpps)
     return None if math.isnan(low) else (low * 1e6, high * 1e6)

@@ -1,8 +1,8 @@
-"""The highest rates that a machine forwards with no packet lost (NDR) and within given shares of loss (PDR).
+"""Searches the highest rates that a machine forwards without loss (NDR) and within given loss ratios (PDR).
 
-Trials are simulations, each with a seed of its own, between a thousandth of what the machine forwards at most, X, and
-X / (1 - loss): beyond it more is lost in the long run, however much room there is (RFC 2544 section 26.1). The search
-is that of mlrsearch.py.
+Trials are simulations, each with its own seed, at loads between X / 1000 and X / (1 - loss), where X is the machine's
+highest rate: above this load more is lost in the long run, whatever the buffers (RFC 2544 section 26.1). mlrsearch.py
+has the search.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from npexplore.study.loading.points import LoadPoint, Saturation, of_rows
 from npexplore.study.sweeping.sweep import opened, sweep
 from npexplore.units import readable
 
-FLOOR = 1e-3  # of what is forwarded at most: where the search begins
+FLOOR = 1e-3  # lowest load of the search as a share of the machine's highest rate
 LOSSES = (0.0, 0.005)
 Progress = Callable[[float, int, int], None]  # load, packets of its next trials, trials so far
 
 
 @dataclass(frozen=True, repr=False)
 class LoadSearch(Result):
-    """The result of a search: by goal what it found, the points that it measured, and where the machine saturates.
+    """The result of a search: an answer for each goal, the measured points, and the machine's saturation.
 
     Example:
         >>> import npexplore as npx
@@ -53,16 +53,16 @@ class LoadSearch(Result):
     __hash__ = content_hash
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each loss that was searched for: the highest rate within it, and its interval."""
+        """Return a row for each loss ratio: the highest rate within it, and the rate's interval."""
         return [{"loss": result.goal.loss_ratio, **_rates(result)} for result in self.found]
 
     def heading(self) -> str:
-        """Return the machine and where it saturates."""
+        """Return a title with the machine and its saturation."""
         full = readable(self.saturation.rate_pps, "packets/s")
         return f"{self.design}, {self.workload}, {self.arrivals}: saturates at {full} ({self.saturation.bottleneck})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the search in plain types, units in the names."""
+        """Return the search in plain types; the names contain the units."""
         rates = [{"loss": result.goal.loss_ratio, **_rates(result)} for result in self.found]
         document = {
             "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
@@ -70,8 +70,8 @@ class LoadSearch(Result):
             "saturation": {
                 "simulation": {"rate_mpps": self.saturation.rate_pps / 1e6, "bottleneck": self.saturation.bottleneck}
             },
-            "ndr": next(({k: v for k, v in one.items() if k != "loss"} for one in rates if not one["loss"]), None),
-            "pdr": [one for one in rates if one["loss"]] or None,
+            "ndr": next(({k: v for k, v in row.items() if k != "loss"} for row in rates if not row["loss"]), None),
+            "pdr": [row for row in rates if row["loss"]] or None,
         }  # fmt: skip
         return {name: plain(value) for name, value in document.items()}
 
@@ -89,17 +89,17 @@ def search_lossless(
     arrivals: str = "periodic", goal: Goal | None = None, seed: int = 1, store: str | Path | None = None,
     resume: bool = True, progress: Progress | None = None,
 ) -> LoadSearch:  # fmt: skip
-    """Return the highest rates at which a design loses no more than each of `losses`.
+    """Return the highest rates at which a design loses at most each of `losses`.
 
-    workload: the packets (None: the design's own), which arrive by `arrivals`. goal: width of the interval and lengths
-    of trials (its loss ratio is not used). store: a Parquet file of the trials, from which a stopped search is resumed.
-    design: the machine. losses: accepted loss ratios. arrivals: the process, such as "periodic" or "poisson". seed:
-    of the simulations. resume: whether to take what the store has. progress: called with each trial.
-    Raises InputError for a loss ratio that no load achieves.
+    design: the machine. workload: the packets (None: the design's own). losses: accepted loss ratios. arrivals: the
+    arrival process, such as "periodic" or "poisson". goal: width of the interval and lengths of trials (its loss ratio
+    is not used). seed: seed of the first trial at each load. store: a Parquet file of the trials, from which a stopped
+    search is resumed. resume: whether to use the rows in the store. progress: called before trials with (load, their
+    packets, trials so far). Raises InputError for a loss ratio that no load achieves.
     """
     design = design_of(design)
-    offered, like = Offered.of(design, design.packets(workload), arrivals), goal or Goal()
-    goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]
+    offered, base = Offered.of(design, design.packets(workload), arrivals), goal or Goal()
+    goals = [Goal(loss, base.exceed_ratio, base.width, base.final, base.total, base.initial) for loss in losses]
     if not goals:
         raise InputError("a search needs at least one loss")
     measurements: list[pd.DataFrame] = []
@@ -113,20 +113,20 @@ def search_lossless(
                 raise NpexploreError(f"{design.name}: {reason}")
             return rows
 
-        row = measured(None, like.final, range(1)).iloc[0]
+        row = measured(None, base.final, range(1)).iloc[0]
         full = Saturation(float(row["rate_mpps"]) * 1e6, str(row["bottleneck"]))
-        most = offered.most(full)
+        highest_pps = offered.most(full)
 
         def trial(load: float, length: int, numbers: range) -> list[float]:
             if progress is not None:
                 progress(load, length * len(numbers), sum(map(len, measurements)))
             return [float(loss) for loss in measured(load, length, numbers)["loss"]]
 
-        search = Search(trial, FLOOR * most, most)
+        search = Search(trial, FLOOR * highest_pps, highest_pps)
         results = []
-        for one in sorted(goals, key=lambda one: one.loss_ratio):
-            search.high = most / (1 - one.loss_ratio)
-            results.append(search.run(one))
+        for loss_goal in sorted(goals, key=lambda goal: goal.loss_ratio):
+            search.high = highest_pps / (1 - loss_goal.loss_ratio)
+            results.append(search.run(loss_goal))
     rows = pd.concat(measurements[1:])
     longest = rows[rows["packets"] == rows.groupby("offered_mpps")["packets"].transform("max")]
     points = tuple(of_rows(part) for _, part in longest.groupby("offered_mpps", sort=True))

@@ -1,18 +1,18 @@
-"""Multiple loss ratio search: the highest loads that lose no more than given ratios (draft-ietf-bmwg-mlrsearch-11).
+"""Multiple loss ratio search: the highest loads that lose at most given ratios (draft-ietf-bmwg-mlrsearch-11).
 
-A goal asks that at most a share `exceed_ratio` of the time of full-length trials has a loss ratio above its own. Every
-load is a lower bound, an upper bound or undecided (appendix A of the draft):
+A load meets a goal if at most the share `exceed_ratio` of the time of full-length trials has a loss ratio above the
+goal's. Every load is a lower bound, an upper bound or undecided (appendix A of the draft):
 
     bad   = bad_long + max(0, bad_short - good_short x exceed / (1 - exceed))
     whole = max(good_long + bad, duration_sum)
     lower: whole - good_long <= whole x exceed      upper: bad > whole x exceed      else undecided
 
-long and short by the final length of a trial, good and bad by the goal's loss ratio; lengths are counted in packets.
-The relevant upper bound is the smallest one, the relevant lower bound the largest one below it. Trials grow longer from
-phase to phase, and the gap between both bounds narrows as they do; every goal uses the trials of all others.
+Trials are long or short by the goal's final length, good or bad by its loss ratio; lengths are in packets. The relevant
+upper bound is the smallest upper bound, the relevant lower bound is the largest lower bound below it. From phase to
+phase trials become longer and the gap between both bounds narrower. Every goal uses the trials of all goals.
 
-The interval around a result is that of a sign test: full-length trials at its ends are repeated until their counts of
-good and bad ones would come by chance with at most 2.5 %, if each were bad with probability `exceed_ratio`.
+The interval around a result is that of a sign test: full-length trials at its ends are repeated until the counts of
+good and bad trials have a probability of at most 2.5 %, if each trial were bad with probability `exceed_ratio`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from typing import Literal, NamedTuple
 from npexplore.errors import InputError, positive
 
 Bound = Literal["lower", "upper", "undecided"]
-GROWTH = 4  # times as long are the trials of the next phase
-BY_CHANCE = 0.025  # at each end of an interval of 95 %
-BEYOND = 1.25  # times the highest load of a search may be tried for the upper end of an interval
-MIN_SIGN_TRIALS, MAX_SIGN_TRIALS = 6, 16  # trials at a load for a sign test, before a load further out is asked
+GROWTH = 4  # ratio of the trial lengths of successive phases
+BY_CHANCE = 0.025  # significance at each end of a 95 % interval
+BEYOND = 1.25  # the upper end of an interval is searched up to this multiple of the highest load
+MIN_SIGN_TRIALS, MAX_SIGN_TRIALS = 6, 16  # trials of a sign test at a load, before a load further out is tried
 
 
 class Trial(NamedTuple):
-    """The result of one trial: load, length in packets, share of the packets lost."""
+    """The result of one trial: load, length in packets, loss ratio."""
 
     load: float
     length: int
@@ -43,8 +43,8 @@ class Trial(NamedTuple):
 class Goal:
     """The goal of a search: loss ratio, share of time that may exceed it, relative gap between bounds, trial lengths.
 
-    final, total: packets of a full-length trial, and of all at a load before it is decided. initial: of the first
-    trials (None: all trials are full-length).
+    final: packets of a full-length trial. total: packets of all trials that decide a load. initial: packets of the
+    first trials (None: all trials are full-length).
 
     Example:
         >>> from npexplore.study import Goal
@@ -71,7 +71,7 @@ class Goal:
             raise InputError(f"lengths of trials must be 1 <= initial <= final <= total, got {got}")
 
     def phases(self) -> list[Goal]:
-        """Return the goals of all phases: one shorter trial a load and twice the gap at each one before the last."""
+        """Return the goals of all phases; each earlier phase has one shorter trial per load and twice the gap."""
         goals, length = [self], self.final
         while self.initial is not None and length > self.initial:
             length = max(self.initial, -(-length // GROWTH))
@@ -82,11 +82,11 @@ class Goal:
 
 @dataclass(frozen=True)
 class Found:
-    """The answer to a goal: the relevant bounds, and the interval of confidence around them.
+    """The answer to a goal: the relevant bounds, and the confidence interval around them, as loads.
 
     load: the relevant lower bound. loses_at: the relevant upper bound (None: even the highest load meets the goal).
-    low, high: 95 % interval (high None: above the highest load). conditional: the rate that came through at `load` in
-    the trial at the quantile that the goal allows to exceed (conditional throughput, appendix B).
+    low, high: 95 % interval (high None: above the highest load). conditional: `load` without the lost share of the
+    trial at the quantile 1 - exceed_ratio of the loss ratios (conditional throughput, appendix B).
     """
 
     goal: Goal
@@ -98,7 +98,7 @@ class Found:
 
 
 def classified(trials: Sequence[Trial], goal: Goal) -> Bound:
-    """Return whether trials make a load a lower bound, an upper bound, or leave it undecided."""
+    """Return the bound that a load is by its trials: "lower", "upper" or "undecided"."""
 
     def total(long: bool, bad: bool) -> int:
         return sum(
@@ -115,9 +115,9 @@ def classified(trials: Sequence[Trial], goal: Goal) -> Bound:
 
 @dataclass
 class Search:
-    """Trials of one machine, by load, between low and high.
+    """Searches loads, in any unit, between low and high; trials: by load, used by all goals.
 
-    trial: measures some at a load: load, length, numbers of the trials at that load -> the loss ratio of each.
+    trial: runs trials, called with (load, packets of a trial, numbers of the trials); returns each one's loss ratio.
     """
 
     trial: Callable[[float, int, range], Sequence[float]]
@@ -130,7 +130,7 @@ class Search:
             raise InputError(f"loads to search must be 0 < low < high, got {self.low} and {self.high}")
 
     def run(self, goal: Goal, *, confidence: bool = True) -> Found:
-        """Return the answer to a goal; raises InputError if even the lowest load loses more."""
+        """Return the answer to a goal; raises InputError if even the lowest load does not meet it."""
         hints: tuple[float | None, float | None] = (None, None)
         phases = goal.phases()
         for phase in phases:
@@ -145,11 +145,11 @@ class Search:
     # ---- bounds
 
     def bound(self, load: float, goal: Goal) -> Bound:
-        """Return whether a load is a lower bound, an upper bound, or undecided so far."""
+        """Return the bound that a load is by its trials so far."""
         return classified(self.trials.get(load, ()), goal)
 
     def bounds(self, goal: Goal) -> tuple[float | None, float | None]:
-        """Return the relevant lower and the relevant upper bound, None if not found yet."""
+        """Return the relevant lower and upper bound, each None if not found yet."""
         known = {load: self.bound(load, goal) for load in self.trials if load <= self.high}
         upper = min((load for load, bound in known.items() if bound == "upper"), default=None)
         lower = [load for load, bound in known.items() if bound == "lower" and (upper is None or load < upper)]
@@ -158,7 +158,7 @@ class Search:
     def _narrowed(
         self, goal: Goal, hints: tuple[float | None, float | None], guess: bool
     ) -> tuple[float, float | None]:
-        """Measure until the bounds of a phase are as close as it asks; `hints`: bounds of the phase before."""
+        """Return a phase's bounds after enough trials to narrow their gap; hints: bounds of the previous phase."""
         for load in self._loads(goal, hints, guess):
             while self.bound(load, goal) == "undecided":
                 self._measure(load, goal.final)
@@ -172,12 +172,12 @@ class Search:
         return lower, upper
 
     def _loads(self, goal: Goal, hints: tuple[float | None, float | None], guess: bool) -> Iterator[float]:
-        """Yield the loads that a phase asks for, one after the other."""
+        """Yield the loads that a phase needs, each chosen from the bounds known when it is requested."""
         yield hints[1] or self.high
         step = goal.width
         if hints[0] is not None:
             yield hints[0]
-        elif self.bound(self.high, goal) == "upper":  # what comes through there is a first guess
+        elif self.bound(self.high, goal) == "upper":  # the rate forwarded there is a first guess
             passed = self.high * (1 - min(t.loss_ratio for t in self.trials[self.high])) / (1 - goal.loss_ratio)
             yield min(max(self.low, passed * (1 - step)), self.high) if guess else self.low
         while True:
@@ -198,20 +198,20 @@ class Search:
                 return
 
     def _measure(self, load: float, length: int, count: int = 1) -> None:
-        before = self.trials.setdefault(load, [])
-        for lost in self.trial(load, length, range(len(before), len(before) + count)):
-            before.append(Trial(load, length, positive("loss ratio of a trial", lost, zero=True)))
+        trials = self.trials.setdefault(load, [])
+        for loss_ratio in self.trial(load, length, range(len(trials), len(trials) + count)):
+            trials.append(Trial(load, length, positive("loss ratio of a trial", loss_ratio, zero=True)))
 
-    # ---- what is said of them
+    # ---- intervals and conditional throughput
 
     def _confident(self, goal: Goal, load: float, way: int) -> float | None:
-        """Return the first load from `load` on, down (-1) or up (1), of which trials are sure; None: there is none."""
+        """Return the first significantly good (way -1) or bad (way 1) load, from `load` outwards; None: no load is."""
         step, end = goal.width, self.low if way < 0 else BEYOND * self.high
         while True:
-            while (sure := self._sure(goal, load, way)) is None:
-                full = sum(t.length >= goal.final for t in self.trials.get(load, ()))
-                self._measure(load, goal.final, MIN_SIGN_TRIALS - full if full < MIN_SIGN_TRIALS else 2)
-            if sure:
+            while (significant := self._sure(goal, load, way)) is None:
+                full_length = sum(t.length >= goal.final for t in self.trials.get(load, ()))
+                self._measure(load, goal.final, MIN_SIGN_TRIALS - full_length if full_length < MIN_SIGN_TRIALS else 2)
+            if significant:
                 return load
             if load == end:
                 return None
@@ -219,10 +219,10 @@ class Search:
             step *= 2
 
     def _sure(self, goal: Goal, load: float, way: int) -> bool | None:
-        """Return whether a sign test tells a load to be good (-1) or bad (1); None: more trials are needed."""
+        """Return whether a load is good (way -1) or bad (way 1) by a sign test; None: more trials are needed."""
         full = [t for t in self.trials.get(load, ()) if t.length >= goal.final]
         n, bad = len(full), sum(t.loss_ratio > goal.loss_ratio for t in full)
-        if not goal.exceed_ratio:  # none may be bad
+        if not goal.exceed_ratio:  # no trial may be bad
             return (bad > 0) == (way > 0) if n else None
 
         def by_chance(numbers: Iterable[int]) -> bool:
@@ -233,11 +233,11 @@ class Search:
         return good_or_bad[way > 0] if any(good_or_bad) or n >= MAX_SIGN_TRIALS else None
 
     def _conditional(self, load: float, goal: Goal) -> float:
-        """Return the load times what came through in the full-length trial at the quantile of the exceed ratio."""
+        """Return the load without the lost share of the full-length trial at the quantile 1 - exceed_ratio."""
         full = sorted((t for t in self.trials[load] if t.length >= goal.final), key=lambda t: t.loss_ratio)
-        left = (1 - goal.exceed_ratio) * max(goal.total, sum(t.length for t in full))
+        remaining = (1 - goal.exceed_ratio) * max(goal.total, sum(t.length for t in full))
         for trial in full:
-            left -= trial.length
-            if left <= 0:
+            remaining -= trial.length
+            if remaining <= 0:
                 return load * (1 - trial.loss_ratio)
         return load * (1 - full[-1].loss_ratio)

@@ -1,4 +1,4 @@
-"""A design under one kind of arrivals, to be asked at any offered load: the points of sweeps that answer."""
+"""Makes sweep points of a design at any offered load of one arrival process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npexplore.study.sweeping.grid import SweepPoint
 
 @dataclass(frozen=True)
 class Offered:
-    """A design under one kind of arrivals, to be asked at any load. load: the packets (None: the design's own)."""
+    """A design with one arrival process and an adjustable rate. load: the packets (None: the design's own)."""
 
     design: Design
     load: Workload | None
@@ -21,7 +21,7 @@ class Offered:
 
     @staticmethod
     def of(design: Design, load: Workload | None, arrivals: str) -> Offered:
-        """Return a design to be asked at any load; raises InputError for arrivals that have no adjustable rate."""
+        """Return a design with adjustable load; raises InputError for arrivals that have no adjustable rate."""
         if parse_arrivals(arrivals)[0] == "saturated":
             raise InputError("a load needs packets that arrive at a rate (poisson, periodic, ...), got 'saturated'")
         offered = Offered(design.by_packets(), load, arrivals)
@@ -34,16 +34,16 @@ class Offered:
         return self.design.workload(self.load).name
 
     def point(self, rate_pps: float | None, solver: str, seed: int | None = None) -> SweepPoint:
-        """Return the question at a rate (None: a packet is always waiting)."""
-        how = "saturated" if rate_pps is None else self.arrivals
+        """Return the sweep point at a rate in packets/s (None: saturated, a packet is always waiting)."""
+        arrivals = "saturated" if rate_pps is None else self.arrivals
         if self.load is None:
-            design = self.design.arriving(how, rate_pps)
+            design = self.design.arriving(arrivals, rate_pps)
             design.workload()
             return SweepPoint(design, None, solver, seed)
-        return SweepPoint(self.design, self.load.with_arrivals(how, rate_pps), solver, seed)
+        return SweepPoint(self.design, self.load.with_arrivals(arrivals, rate_pps), solver, seed)
 
     def events(self, rate_pps: float, packets: int) -> float:
-        """Return the events of a run at a rate for each of so many packets, 0 where their number is no choice."""
+        """Return the events per packet of a run at a rate (packets/s); 0 for a capture, whose length is fixed."""
         if self.arrivals == "timestamps":  # a capture runs from its first packet to its last
             return 0.0
         point = self.point(rate_pps, "simulation", 1)
@@ -51,7 +51,7 @@ class Offered:
         return float(about["events"]) / float(about["packets"])
 
     def most(self, full: Saturation | None) -> float:
-        """Return the highest rate that the machine forwards, packets a second; by bounds if simulation gives none."""
+        """Return the machine's highest rate in packets/s: its saturation, else the lowest ceiling by bounds."""
         if full is not None and full.bottleneck != "arrivals":
             return full.rate_pps
         point = self.point(None, "bounds")

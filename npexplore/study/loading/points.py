@@ -1,4 +1,4 @@
-"""What a machine does at one offered load: rate, loss and latency with intervals; and where it saturates."""
+"""Results at one offered load: rate, loss and latency with intervals; and a machine's saturation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LATENCIES = ("mean", "p50", "p99", "p999")
 ESTIMATED_LATENCIES = ("mean", "p50", "p95", "p99", "p999")
-COLUMNS = {"rate_pps": ("rate{}_mpps", 1e6), "latency_s": ("latency{}_ns", 1e-9)}  # of intervals' ends in a sweep
+COLUMNS = {"rate_pps": ("rate{}_mpps", 1e6), "latency_s": ("latency{}_ns", 1e-9)}  # interval ends, factors to SI
 ESTIMATED_COLUMNS = {
     "throughput_bps": ("throughput{}_bps", 1.0),
     "loss": ("loss{}", 1.0),
@@ -29,7 +29,7 @@ ESTIMATED_COLUMNS = {
 
 @dataclass(frozen=True)
 class Saturation:
-    """The highest rate that a machine forwards, packets a second, and its bottleneck then."""
+    """The highest rate that a machine forwards, in packets/s, and the bottleneck at this rate."""
 
     rate_pps: float
     bottleneck: str
@@ -38,9 +38,9 @@ class Saturation:
 
 @dataclass(frozen=True)
 class LoadPoint(Result):
-    """A solver's answer at one offered load: packets a second, share lost, latencies in seconds (None: unknown).
+    """A solver's answer at one offered load: packets/s, loss ratio, latencies in seconds (None: unknown).
 
-    Estimates also have bit/s, the interval of every number, the precision of the mean latency, and how they came about.
+    Estimates also have bit/s, the interval of every number, the precision of the mean latency, and their method.
 
     Example:
         >>> from npexplore.study import LoadPoint
@@ -54,27 +54,27 @@ class LoadPoint(Result):
     loss: float | None
     latency_s: dict[str, float | None]
     ci95: dict[str, tuple[float, float] | None]
-    packets: int | None = None  # measured in each simulation
+    packets: int | None = None  # measured packets of each simulation
     throughput_bps: float | None = None
     precision: float | None = None
     method: str | None = None
-    line_rate_share: float | None = None  # of what the wires allow that is forwarded
+    line_rate_share: float | None = None  # forwarded rate / line rate
 
     __hash__ = content_hash
 
     def records(self) -> list[dict[str, Any]]:
         """Return the point as one row."""
-        (low, high), (early, late) = (self.ci95[name] or (None, None) for name in ("rate_pps", "latency_s"))
+        (low, high), (fast, slow) = (self.ci95[name] or (None, None) for name in ("rate_pps", "latency_s"))
         return [{
             "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
             "rate_low_mpps": low and low / 1e6, "rate_high_mpps": high and high / 1e6, "loss": self.loss,
             **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in self.latency_s.items()},
-            "latency_low_ns": early and early * 1e9, "latency_high_ns": late and late * 1e9, "packets": self.packets,
+            "latency_low_ns": fast and fast * 1e9, "latency_high_ns": slow and slow * 1e9, "packets": self.packets,
             "line_rate_share": self.line_rate_share,
         }]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the point in the units of its names."""
+        """Return the point in plain types; the names contain the units."""
         rate, latency = self.ci95["rate_pps"], self.ci95["latency_s"]
         document = {
             "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
@@ -86,7 +86,7 @@ class LoadPoint(Result):
                 **(self._intervals() if self.solver == ESTIMATE else {}),
             },
         }  # fmt: skip
-        if self.solver == ESTIMATE:  # seconds: of a curve, not of a load
+        if self.solver == ESTIMATE:  # seconds is None: the run time is known for a curve, not for a load
             document |= {
                 "throughput_bps": self.throughput_bps, "precision": self.precision, "method": self.method,
                 "seconds": None,
@@ -94,15 +94,15 @@ class LoadPoint(Result):
         return {name: plain(value) for name, value in document.items()}
 
     def _intervals(self) -> dict[str, list[float] | None]:
-        """Return the intervals under the names that they have in every document of an estimate."""
+        """Return the intervals by the names that every document of an estimate uses."""
         names = {"throughput_bps": ("throughput_bps", 1.0), "mean": ("latency_s", 1e9), "loss": ("loss", 1.0)}
         names |= {name: (f"latency_s.{name}", 1e9) for name in PERCENTILES}
-        ends = {name: (self.ci95.get(own), scale) for name, (own, scale) in names.items()}
+        ends = {name: (self.ci95.get(key), scale) for name, (key, scale) in names.items()}
         return {name: pair and [scale * end for end in pair] for name, (pair, scale) in ends.items()}
 
 
 def of_rows(rows: pd.DataFrame) -> LoadPoint:
-    """Return the point of one solver and one load: means of its rows, and intervals over seeds."""
+    """Return the point of one solver and one load: means over its rows (seeds), and intervals over seeds."""
 
     def mean(column: str, factor: float = 1.0) -> float | None:
         value = float(rows[column].astype(float).mean())

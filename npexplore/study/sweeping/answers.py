@@ -1,6 +1,6 @@
-"""Answers to sweep points, computed in parallel on any executor of concurrent.futures (study/sweeping/executors.py).
+"""Computes the answers of sweep points, in parallel on any executor of concurrent.futures (sweeping/executors.py).
 
-The answer to a point depends on the point alone: not on the executor, the number of workers, or what ran before.
+The answer of a point depends only on the point, not on the executor, the number of workers, or earlier points.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Refusal(NamedTuple):
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
 APART: dict[str, Callable[[UnderLoad], bool | None]] = {"queueing": told_by}
-ESTIMATE_BUDGET_S = 1.0  # of a point, and of the first number of an explanation
+ESTIMATE_BUDGET_S = 1.0  # for the estimate of a point and of an explanation
 T = TypeVar("T")
-Ended = list[tuple[int, Answer]]  # number of the point, answer
+Ended = list[tuple[int, Answer]]  # (number of the point, answer)
 
 
 def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True) -> Prediction:
-    """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction.
+    """Return one point's prediction with its recorded inputs; raises NpexploreError if there is no prediction.
 
-    point: design, workload, solver, seed. packets: that a simulation measures. warm_up: packets before them (None: as
-    Design.simulate chooses). Of a capture with its own times all packets are measured. line: of a simulation, with what
-    the wires allow.
+    point: design, workload, solver, seed. packets: measured packets of a simulation. warm_up: packets before them
+    (None: Design.simulate chooses). A capture with its own times is measured whole. line: whether a simulation also
+    returns the line rate.
     """
     design, workload, solver, seed = point
     measured: int | None = packets
@@ -62,7 +62,9 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             prediction = design.bounds(workload)
         elif solver == "queueing":
             prediction = design.queueing(workload)
-            prediction = replace(prediction, latency_s=Latency(prediction.latency_s.mean))  # as of many points together
+            prediction = replace(
+                prediction, latency_s=Latency(prediction.latency_s.mean)
+            )  # as in a batch: the mean alone
         elif solver == "estimate":
             prediction = design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=1 if seed is None else seed)
         elif solver == "rtl":
@@ -85,7 +87,7 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
 
 
 def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True) -> Answer:
-    """Return one point's prediction, or why there is none.
+    """Return one point's prediction, or a refusal with the reason.
 
     point, packets, warm_up, line: as in `predict`.
     """
@@ -98,14 +100,14 @@ def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None
 def answer_all(
     points: Sequence[SweepPoint], packets: int, warm_up: int | None = None, line: bool = True
 ) -> list[Answer]:
-    """Return the answers of one task (a function of the module, so that other processes find it).
+    """Return the answers of one task; a function of the module, so that other processes can import it.
 
-    points: of the task. packets, warm_up, line: as in `predict`.
+    points: the points of the task. packets, warm_up, line: as in `predict`.
     """
     reads: dict[int, Reads] = {}
     answers, batches = solved(points, packets, reads, warm_up, line)
     for numbers, batch in batches:
-        answers.update({k: replace(batch.prediction(at), reads=reads[k]) for at, k in enumerate(numbers)})
+        answers.update({k: replace(batch.prediction(position), reads=reads[k]) for position, k in enumerate(numbers)})
     return [answers[k] for k in range(len(points))]
 
 
@@ -114,10 +116,10 @@ def solved(
     points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None, warm_up: int | None = None,
     line: bool = True,
 ) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:  # fmt: skip
-    """Return the answers of one task by number of the point, and those that were found together.
+    """Return the answers of a task's single points by point number, and (point numbers, answers) of each batch.
 
-    Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py). reads: is given
-    what was read for each of these.
+    Analytic points of equal structure form a batch, which needs few calls of kernels (solve/batch.py). reads: filled
+    with the recorded inputs of each point in a batch.
     """
     points = own_points(points)
     answers: dict[int, Answer] = {}
@@ -129,10 +131,10 @@ def solved(
             answers[number] = answer(point, packets, warm_up, line)
             continue
         try:
-            with reading() as seen:
+            with reading() as point_reads:
                 analytic.setdefault(point.solver, []).append((number, _under_load(point, known)))
             if reads is not None:
-                reads[number] = seen
+                reads[number] = point_reads
         except NpexploreError as error:
             answers[number] = Refusal(str(error))
     for solver, members in analytic.items():
@@ -140,34 +142,34 @@ def solved(
             point_numbers = [members[k][0] for k in numbers]
             try:
                 batches.append((point_numbers, BATCHED[solver](batch)))
-            except NpexploreError:  # of one of them: each alone
+            except NpexploreError:  # one point has no answer: answer each point alone
                 answers.update({k: answer(points[k], packets) for k in point_numbers})
     return answers, batches
 
 
 def own_points(points: Sequence[SweepPoint]) -> list[SweepPoint]:
-    """Return points with designs of their own: what is noted in these goes with the task, not with the whole sweep."""
+    """Return points with copies of their designs, so that values cached in the designs are freed with the task."""
     designs = {id(point.design): point.design for point in points}
-    own = {key: replace(design, parameters=design.parameters.with_()) for key, design in designs.items()}
-    return [point._replace(design=own[id(point.design)]) for point in points]
+    copies = {key: replace(design, parameters=design.parameters.with_()) for key, design in designs.items()}
+    return [point._replace(design=copies[id(point.design)]) for point in points]
 
 
 def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]]) -> UnderLoad:
-    """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
+    """Return a point's demands; points with the same machine and packets share them, whatever their rates."""
     design, workload = point.design, point.workload
     values = tuple(design.parameters.changed().items())
     packets = None if workload is None else (workload.arrivals, workload.bursts, workload.packets_key)
     machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)
-    before = known.get(machine_and_packets)
-    if before is not None and design.dress is None and design.own is None:
+    earlier = known.get(machine_and_packets)
+    if earlier is not None and design.dress is None and design.own is None:
         assert workload is not None
-        note_all(before[1])
-        return replace(before[0], workload=workload)
+        note_all(earlier[1])
+        return replace(earlier[0], workload=workload)
     key = demands_key(design, workload)
-    with reading() as seen:
+    with reading() as point_reads:
         load = design.workload(workload)
         cached = kept_demands(key)
-        with reading() as of_demands:  # not of these packets: other machines share the programs
+        with reading() as of_demands:  # inputs of the demands, without those of the packets
             machine = design.machine(workload) if cached is None else cached[0].machine
             if point.solver == "queueing":
                 check_arrivals(machine, load)
@@ -175,7 +177,7 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
             note_all({} if cached is None else cached[1])
     if cached is None:
         keep_demands(key, demands, of_demands)
-    known[machine_and_packets] = demands, seen
+    known[machine_and_packets] = demands, point_reads
     return demands
 
 
@@ -189,13 +191,13 @@ def answer_points(
     warm_up: int | None = None,
     begun: Callable[[], None] = lambda: None,
 ) -> None:
-    """Answer all points, and hand the answers to a function task by task, as they finish.
+    """Answer all points, and pass the answers of each finished task to a function.
 
-    points: what is asked. ended: called with the numbers of a task's points and their answers. executor: a
-    concurrent.futures executor or its name (None: threads). workers: how many at once (None: as many as cores).
+    points: the points to answer. ended: called with the numbers of a task's points and their answers. executor: a
+    concurrent.futures executor or its name (None: threads). workers: the number of workers (None: one for each core).
     packets, warm_up: as in `predict`. begun: as in `run_tasks`.
 
-    Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished by then was handed over.
+    Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; answers finished by then were passed on.
     """
 
     def keep(numbers: list[int], answers: list[Answer]) -> None:
@@ -206,5 +208,5 @@ def answer_points(
 
 
 def takes_long(point: SweepPoint) -> bool:
-    """Return whether a point is answered by a run of its own, and not among many points: see `run_tasks`."""
+    """Return whether a point is simulated or estimated alone, not in a batch: see `run_tasks`."""
     return point.solver not in BATCHED

@@ -19,9 +19,9 @@ def each(
     points: Sequence[SweepPoint], task: Callable[..., list[T]], *, packets: int, executor: Wanted = None,
     workers: int | None = None, progress: Progress | None = None, begun: Callable[[], None] = lambda: None,
 ) -> list[T]:  # fmt: skip
-    """Return what a task gives for each point; task: a function of a module, which takes points and packets.
+    """Return a task's result for each point; task: a module's function that takes points and packets.
 
-    progress: called with (points done, points in all). The other arguments are those of `answer_points`.
+    progress: called with (points done, total points). The other arguments are those of `answer_points`.
     """
     results: dict[int, T] = {}
 

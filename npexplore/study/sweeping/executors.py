@@ -1,12 +1,12 @@
-"""The executor for everything that runs in parallel: a concurrent.futures.Executor, or a word that names one.
+"""Provides the executor for parallel work: a concurrent.futures.Executor, or one chosen by a word.
 
-None, "threads"       threads of this process; kernels hold no interpreter lock
-"processes"           processes of this computer; also what is plain Python runs side by side
+None, "threads"       threads of this process; kernels release the interpreter lock
+"processes"           processes of this computer; Python code runs in parallel too
 "tcp://HOST:PORT"     the workers of a Dask cluster (extra `cluster`)
-an Executor           is used, and left running
+an Executor           is used and not shut down
 
-A command of npexplore answers points in copies of its process where that is safe (`Forked`): threads share one
-interpreter, and most of a point's time is Python.
+A command of npexplore answers points in forked copies of its process where this is safe (`Forked`), because most of a
+point's time is Python and threads share one interpreter.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from npexplore.signals import begin_worker, is_own_process, noted
 
 KINDS = ("threads", "processes")
 REACHED_WITHIN_S = 10
-SWITCH_S = 5e-4  # a kernel returns some twenty times a point, and would wait up to 5 ms for the other threads
+SWITCH_S = 5e-4  # a kernel returns about 20 times per point, and each time could wait 5 ms, Python's default
 Wanted = Executor | str | None
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContextManager[Executor]:
-    """Return the executor that a word names, with so many workers (default: one for each usable core).
+    """Return the executor that a word names, with `workers` workers (None: one for each usable core).
 
-    Raises InputError for an unknown word, for `workers` beside an executor that has its own, and if a cluster cannot be
-    reached.
+    Raises InputError for an unknown word, for `workers` with an executor that has its own, and for a cluster that
+    cannot be reached.
     """
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
@@ -65,30 +65,30 @@ def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContext
 
 @contextmanager
 def _threads(workers: int) -> Iterator[Executor]:
-    """Give threads of this process; one back from a kernel waits for the interpreter no longer than SWITCH_S."""
-    before = sys.getswitchinterval()
+    """Yield threads of this process; after a kernel, a thread waits at most SWITCH_S for the interpreter."""
+    previous_interval_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:
         with ThreadPoolExecutor(workers) as running:
             yield running
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(previous_interval_s)
 
 
 class Forked(ProcessPoolExecutor):
-    """Copies of this process: they have its modules, machines and points at once; only numbers of points are sent.
+    """Forked copies of this process, which have its modules, machines and points; tasks only send point numbers.
 
     Args:
-        inherited: what the copies work on, returned there by `inherited()`.
-        workers: how many copies.
+        inherited: the object that the copies work on; `inherited()` returns it there.
+        workers: the number of copies.
     """
 
     def __init__(self, inherited: object, workers: int) -> None:
         super().__init__(workers, multiprocessing.get_context("fork"), initializer=begin_worker)
         global _inherited
         _inherited = inherited
-        with noted() as stop, warnings.catch_warnings():  # what a signal raises amid a fork would be lost
-            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside any other thread
+        with noted() as stop, warnings.catch_warnings():  # an exception of a signal during a fork would be lost
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of a fork while other threads run
             self.submit(os.getpid).result()  # forks all workers now, before the executor has threads of its own
         _inherited = None
         if stop.is_set():
@@ -100,15 +100,15 @@ _inherited: object = None
 
 
 def inherited() -> Any:
-    """Return what this process was forked for."""
+    """Return the object for which this process was forked."""
     return _inherited
 
 
 def can_fork() -> bool:
-    """Whether workers may be copies of this process: it is a command's own, and no other thread computes in it.
+    """Return whether workers may be forked: the process belongs to a command, and no other thread computes in it.
 
-    Threads that only report progress are daemons; their lock is held during a fork (npexplore/progress.py). Threads of
-    Arrow do not survive one: where it is loaded, as for the store of a sweep, one exit in 14 was an abort.
+    Daemon threads only report progress; their lock is held during a fork (npexplore/progress.py). Arrow's threads do
+    not survive a fork: with Arrow loaded, as for the store of a sweep, one exit in 14 was an abort.
     """
     main = threading.main_thread()
     busy = [thread for thread in threading.enumerate() if thread is not main and not thread.daemon]
@@ -117,15 +117,15 @@ def can_fork() -> bool:
 
 
 def slots(executor: Executor) -> int:
-    """Return how many tasks an executor runs at once; the number of usable cores if it does not say."""
-    client = getattr(executor, "_client", None)  # of Dask's
+    """Return the number of tasks that an executor runs at once; if unknown, the number of usable cores."""
+    client = getattr(executor, "_client", None)  # only Dask executors have one
     if client is not None:
         return max(1, sum(int(threads) for threads in client.nthreads().values()))
     return int(getattr(executor, "_max_workers", 0) or usable_cores())
 
 
 def gone(executor: Executor) -> str | None:
-    """Return why an executor can answer no more: its cluster is off or has no workers; None if it can."""
+    """Return why an executor can run no more tasks: its cluster is gone or has no workers; None if it can."""
     client = getattr(executor, "_client", None)
     if client is None:
         return None
@@ -138,17 +138,17 @@ def gone(executor: Executor) -> str | None:
 
 
 def check_sendable(executor: Executor, things: Any) -> None:
-    """Raise InputError if things cannot be sent to the processes of an executor."""
+    """Raise InputError if objects cannot be sent to the processes of an executor."""
     if not isinstance(executor, ProcessPoolExecutor):
         return
     try:
         pickle.dumps(things)
-    except Exception as error:  # whatever a user's own objects raise
+    except Exception as error:  # objects of a user may raise any error
         raise InputError(f"a design cannot be sent to another process ({error}); use threads") from None
 
 
 def lost() -> tuple[type[BaseException], ...]:
-    """Return the errors of a task that did not fail by itself: its worker died, or its cluster is gone."""
+    """Return the exception types for a task that failed because its worker died or its cluster is gone."""
     errors: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
     if "distributed" in sys.modules:
         dask: Any = sys.modules["distributed"]
@@ -158,7 +158,7 @@ def lost() -> tuple[type[BaseException], ...]:
 
 @contextmanager
 def _cluster(address: str) -> Generator[Executor, None, None]:
-    """Connect to a Dask scheduler and give its workers as an executor."""
+    """Connect to a Dask scheduler and yield its workers as an executor."""
     try:
         dask: Any = import_module("distributed")
     except ModuleNotFoundError as error:
@@ -171,13 +171,13 @@ def _cluster(address: str) -> Generator[Executor, None, None]:
             raise InputError(f"cluster {address} cannot be reached: {str(error) or type(error).__name__}") from None
         try:
             _check_workers(client, address)
-            yield client.get_executor(pure=False)  # a file may have changed since it was read for somebody else
+            yield client.get_executor(pure=False)  # never reuse results: files may have changed
         finally:
             client.close(timeout=REACHED_WITHIN_S)
 
 
 def place_of(address: str) -> tuple[str, int]:
-    """Return host and port of a cluster's address; raises InputError if it is none."""
+    """Return host and port of a cluster's address; raises InputError for any other text."""
     scheme, _, place = address.partition("://")
     host, _, port = place.strip("/").rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdigit():
@@ -186,7 +186,7 @@ def place_of(address: str) -> tuple[str, int]:
 
 
 def _check_address(address: str) -> None:
-    """Raise InputError if nobody listens at an address: at once, where Dask would try for long."""
+    """Raise InputError at once if nothing listens at an address; Dask would retry for a long time."""
     try:
         socket.create_connection(place_of(address), REACHED_WITHIN_S).close()
     except (OSError, OverflowError) as error:
@@ -194,28 +194,28 @@ def _check_address(address: str) -> None:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Raise InputError for a cluster without workers, or with another npexplore than here."""
+    """Raise InputError for a cluster without workers, or with workers of another npexplore version."""
     from npexplore.study.sweeping.identity import code_version
 
     try:
         client.wait_for_workers(1, timeout=REACHED_WITHIN_S)
-        theirs = client.run(code_version)
+        versions = client.run(code_version)
     except TimeoutError:
         raise InputError(f"cluster {address} has no workers") from None
-    except Exception as error:  # whatever it was there: no npexplore, most likely
+    except Exception as error:  # any error in a worker, most likely a missing npexplore
         raise InputError(f"cluster {address}: a worker cannot run npexplore: {type(error).__name__}: {error}") from None
-    for worker, version in theirs.items():
+    for worker, version in versions.items():
         if version != code_version():
             raise InputError(f"cluster {address}: worker {worker} has npexplore {version}, not {code_version()}")
 
 
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Keep a library's log to itself: what goes wrong is told by our own errors."""
+    """Silence a library's log; our own errors report failures."""
     logger = logging.getLogger(name)
-    before = logger.level
+    previous_level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logger.setLevel(previous_level)

@@ -1,6 +1,6 @@
-"""The points of a sweep: every combination of knob values, workloads, solvers and seeds, in a fixed order.
+"""Makes the points of a sweep: every combination of knob values, workloads, solvers and seeds, in a fixed order.
 
-`sample` (study/sweeping/samples.py) takes some of a space's points instead of all.
+`sample` (study/sweeping/samples.py) takes a sample of a space's points instead of all points.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from npexplore.solve.solvers import Solver
 
 SOLVERS = ASKABLE[:3]
 SEEDED = ("simulation", "estimate")  # solvers whose answers depend on a seed
-MOST_POINTS = 2_000_000  # combinations of knobs that are made one by one
+MOST_POINTS = 2_000_000  # largest number of knob combinations
 
 
 class Span(NamedTuple):
-    """All values of a knob from low to high, both included; `log`: a sample is even in the logarithm.
+    """All values of a knob from low to high, both included; `log`: samples are uniform in the logarithm.
 
     Example:
         >>> import npexplore as npx
@@ -42,7 +42,7 @@ Values = Value | Span | Iterable[Value]
 
 
 class SweepPoint(NamedTuple):
-    """One question: a design, a workload (None: the design brings its own), a solver, a seed (simulation, estimate).
+    """One point: a design, a workload (None: the design's own), a solver, a seed (simulation and estimate).
 
     Example:
         >>> import npexplore as npx
@@ -71,10 +71,10 @@ def grid(
     Args:
         of: a design, or anything that `npexplore.design` takes.
         workload: one workload or several (None: the design's own).
-        solver: "bounds", "queueing", "simulation", "estimate" (1 s a point), or several of them.
+        solver: "bounds", "queueing", "simulation", "estimate" (1 s per point), or several of them.
         seeds: the number of seeds, counted from 1, or the seeds themselves.
-        knobs: for each knob one value, several, or a `Span` of whole numbers, of which every one is taken.
-        more: knobs by keyword, for names that are Python words.
+        knobs: for each knob one value, several values, or a `Span` of integers, all of which are used.
+        more: knobs as keyword arguments, for names that are Python identifiers.
 
     Raises:
         UnknownNameError: a knob or solver that does not exist.

@@ -1,11 +1,11 @@
-"""What the numbers of a row depend on, as two short hashes.
+"""Identifies everything that a row's numbers depend on by two short hashes.
 
-model    what is described: the machine file with its values, the Python files that say what a packet does (the
-         design's own and, wherever they lead, those they import from npexplore.designs, npexplore.golden or their
-         own folder), and the files of models/ that a machine may read
-version  what solves it: the release and a hash of npexplore.machine, npexplore.solve and npexplore._kernels
+model    the description: the machine file with its values, the Python files that define what a packet does (the
+         design's files and, recursively, their imports from npexplore.designs, npexplore.golden or their own folder),
+         and the files of models/ that a machine may read
+version  the solvers: the release and a hash of the sources in SOLVING
 
-A function that stands in no file (a notebook's) counts by its code and the plain values and functions it names.
+A function without a file (in a notebook) is identified by its code, and the plain values and functions that it uses.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from npexplore.paths import PACKAGE, share
 
 DESCRIBING = ("designs", "golden")  # subpackages whose imports are followed
 SOLVING = ("rows", "machine", "engine", "solve", "_kernels")
-NOT_READ = ("machines", "mixes")  # folders of models/ that rows know by their values: parameters, packets
+NOT_READ = ("machines", "mixes")  # folders of models/ whose contents are in a row's parameters and packets
 PLAIN = (str, bytes, int, float, tuple, type(None))
 
 
 @cache
 def code_version() -> str:
-    """Return the release with a hash of the sources that solve a machine, as in `0.1.0+9c1e62d4`."""
+    """Return the release with a hash of the solvers' sources, such as `0.1.0+9c1e62d4`."""
     digest = blake2b(digest_size=4)
     for folder in SOLVING:
         for path in sorted((PACKAGE / folder).rglob("*.py")):
@@ -48,7 +48,7 @@ def code_version() -> str:
 
 
 def model_key(design: Design) -> str:
-    """Return the hash of what makes a design answer as it does, its values included (16 hexadecimal digits)."""
+    """Return the hash of a design's description with its values (16 hexadecimal digits)."""
     digest = blake2b(described(design.parameters.file), digest_size=8)
     digest.update(repr(sorted(design.parameters.changed().items())).encode())
     functions = [getattr(design, field.name) for field in fields(design)]
@@ -60,7 +60,7 @@ def model_key(design: Design) -> str:
 
 @lru_cache(maxsize=256)
 def _programs(*functions: Callable[..., Any]) -> bytes:
-    """Return the hash of the files, and of code without a file, that functions lead to, and of models/."""
+    """Return the hash of all files and code without a file that functions use, and of models/."""
     digest = blake2b(digest_size=16)
     files: set[Path] = set()
     for part in _parts(functions, set()):
@@ -80,7 +80,7 @@ def _programs(*functions: Callable[..., Any]) -> bytes:
 
 
 def _parts(thing: Any, seen: set[int]) -> Iterator[Path | bytes]:
-    """Yield the files that a thing is made of, and as bytes what stands in none."""
+    """Yield the files that define an object, and its code and values without a file as bytes."""
     if id(thing) in seen:
         return
     seen.add(id(thing))
@@ -111,7 +111,7 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Path | bytes]:
 
 
 def _function(function: FunctionType, seen: set[int]) -> Iterator[Path | bytes]:
-    """Yield a function's file or code, and what it closes over."""
+    """Yield a function's file or code, and the contents of its closure."""
     contents = list(_file(function))
     yield from contents
     if not contents:
@@ -145,7 +145,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _bare(code: CodeType) -> CodeType:
-    """Return code without where it stands: a cell that is run again unchanged is the same."""
+    """Return code without its file name and line numbers, so that a notebook cell keeps its hash when run again."""
     inner = tuple(_bare(part) if isinstance(part, CodeType) else part for part in code.co_consts)
     return code.replace(co_filename="", co_firstlineno=1, co_linetable=b"", co_consts=inner)
 
@@ -153,7 +153,7 @@ def _bare(code: CodeType) -> CodeType:
 @cache
 def _imported(path: Path) -> frozenset[Path]:
     """Return the files that a Python file imports from the describing subpackages and from its own folder."""
-    inside = path.is_relative_to(PACKAGE)
+    in_package = path.is_relative_to(PACKAGE)
     try:
         body = syntax.statements(path.read_bytes())
     except (SyntaxError, ValueError, OSError):
@@ -165,21 +165,21 @@ def _imported(path: Path) -> frozenset[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("npexplore."):
-            names.add(node.value)  # the tables of names that are imported when they are first used
+            names.add(node.value)  # a table of modules that are imported on first use
     files: set[Path] = set()
     for name in names:
         first, *rest = name.split(".")
         if first == "npexplore" and rest and rest[0] in DESCRIBING:
             files.update(_module(PACKAGE, rest))
-        elif not inside and first != "npexplore":
+        elif not in_package and first != "npexplore":
             files.update(_module(path.parent, [first, *rest]))
     return frozenset(files)
 
 
 def _module(folder: Path, names: list[str]) -> Iterator[Path]:
     """Yield the file of a module, if there is one."""
-    place = folder.joinpath(*names)
-    for path in (place.with_suffix(".py"), place / "__init__.py"):
+    base = folder.joinpath(*names)
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():
             yield path.resolve()
 
@@ -189,7 +189,7 @@ def _models() -> bytes:
     """Return the hash of the shared files that machines may read."""
     digest, root = blake2b(digest_size=16), share("models")
     for path in sorted(root.rglob("*")):
-        inside = path.relative_to(root)
-        if path.is_file() and inside.parts[0] not in NOT_READ:
-            digest.update(f"\0{inside.as_posix()}\0".encode() + path.read_bytes())
+        relative = path.relative_to(root)
+        if path.is_file() and relative.parts[0] not in NOT_READ:
+            digest.update(f"\0{relative.as_posix()}\0".encode() + path.read_bytes())
     return digest.digest()

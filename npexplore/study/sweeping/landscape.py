@@ -1,8 +1,8 @@
-"""A machine's bounds and queueing as arrays over its main knobs, and their values between the nodes of that grid.
+"""Tabulates a machine's bounds and queueing over a grid of knobs, and interpolates between the nodes of the grid.
 
     log f(x) between two nodes a < x < b:  (1 - w) log f(a) + w log f(b),  w = log(x / a) / log(b / a)
 
-for one knob after the other (multilinear in logarithms): exact where a rate is a power of a knob, as most ceilings are.
+for one knob after the other (multilinear in logarithms). It is exact for powers of a knob, as most ceilings are.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.answers import Answer, Refusal, answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint
 
-MAX_CEILING_RATIO = 6.0  # a ceiling above this many times the lowest everywhere never binds and is left out
-PRECISION, BUDGET_S = 0.01, 0.2  # of the estimate of a node
-PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine has none of that name
+MAX_CEILING_RATIO = 6.0  # a ceiling that exceeds this multiple of the lowest at all nodes is left out: it never binds
+PRECISION, BUDGET_S = 0.01, 0.2  # precision and time budget of a node's estimate
+PACKET_BYTES = "packet_bytes"  # this knob changes the packets of a machine that has no knob of this name
 
 
 @by_content
 @dataclass(frozen=True)
 class Landscape:
-    """Rates in packets a second over a grid of knobs; arrays have an axis a knob, in the order of `knobs`.
+    """Rates in packets/s over a grid of knobs; arrays have one axis for each knob, in the order of `knobs`.
 
-    queueing is NaN where the model refuses, estimate where there is none (None: not asked for). bits: counted for a
-    packet, so that rate x bits is the throughput.
-    between: knobs that may also have values between nodes; the others act in steps (lengths that are cut into cells).
+    queueing is NaN where the model refuses; estimate is NaN where there is none (None: no estimates). bits: counted
+    bits per packet, so that rate x bits is the throughput.
+    between: knobs that may take values between nodes; other knobs act in steps (lengths that are cut into cells).
 
     Example:
         >>> import npexplore as npx
@@ -69,29 +69,28 @@ class Landscape:
 
     def at(self, point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
         """Return (ceiling by resource, queueing, bits) at a point; raises InputError for a point outside the grid."""
-        ways = [_between(name, values, point[name]) for name, values in self.knobs.items()]
+        neighbours = [_between(name, values, point[name]) for name, values in self.knobs.items()]
         return (
-            {name: _blend(array, ways) for name, array in self.ceilings.items()},
-            _blend(self.queueing, ways),
-            _blend(self.bits, ways),
+            {name: _blend(array, neighbours) for name, array in self.ceilings.items()},
+            _blend(self.queueing, neighbours),
+            _blend(self.bits, neighbours),
         )
 
     def misses(self, points: int, seed: int) -> dict[str, np.ndarray]:
         """Return the relative errors of interpolated bounds and queueing at random points.
 
-        Numbers of knobs that stand between nodes are drawn evenly over their logarithm and rounded as the grid's are,
-        all others are nodes; a refusal on one side is no miss
-        of the other and left out.
+        Values of knobs in `between` are uniform in their logarithm, rounded if the grid's values are integers; values
+        of other knobs are nodes. Points where the grid or the model refuses are left out.
         """
         draw = np.random.default_rng(seed)
         errors: dict[str, list[float]] = {"bounds": [], "queueing": []}
         for _ in range(points):
             point = {name: _drawn(values, draw, name in self.between) for name, values in self.knobs.items()}
             ceilings, queueing, _ = self.at(point)
-            limits, waiting, _ = self.solve(point)
+            limits, solved_queueing, _ = self.solve(point)
             errors["bounds"].append(min(ceilings.values()) / min(limits.values()) - 1)
-            if np.isfinite(queueing) and np.isfinite(waiting):
-                errors["queueing"].append(queueing / waiting - 1)
+            if np.isfinite(queueing) and np.isfinite(solved_queueing):
+                errors["queueing"].append(queueing / solved_queueing - 1)
         return {name: np.array(values) for name, values in errors.items()}
 
 
@@ -103,11 +102,11 @@ def landscape(
     between: Collection[str] = (),
     estimates: bool = False,
 ) -> Landscape:
-    """Return the landscape of a design; `packet_bytes` of a machine without that knob changes the packets that come.
+    """Return the landscape of a design; `packet_bytes` changes the packets of a machine that has no such knob.
 
-    of: the machine, or what npx.design takes. workload: what npx.workload takes (None: the machine's own). knobs:
-    values of each knob. between: knobs that may also take values between those. estimates: also estimate every node.
-    Raises InputError unless each knob has rising numbers above zero, or names.
+    of: the machine, or anything that npx.design takes. workload: anything that npx.workload takes (None: the machine's
+    own). knobs: values of each knob. between: knobs that may take values between nodes. estimates: also estimate every
+    node. Raises InputError unless the values of each knob are rising positive numbers, or names.
     """
     design = design_of(of)
     packets = None if workload is None else as_workload(workload)
@@ -120,17 +119,21 @@ def landscape(
     question = partial(_question, design, packets)
     nodes = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     answers: list[tuple[dict[str, float], float, float]] = []
-    for first in range(0, len(nodes), DEMANDS):  # together: few calls of the queueing model for many nodes
+    for first in range(0, len(nodes), DEMANDS):  # in batches, which need few calls of the queueing model
         questions = [question(node) for node in nodes[first : first + DEMANDS]]
-        waiting = answer_all(questions, PACKETS)
-        answers += [_rates(sweep_point, prediction) for sweep_point, prediction in zip(questions, waiting, strict=True)]
+        solved_questions = answer_all(questions, PACKETS)
+        answers += [
+            _rates(sweep_point, prediction) for sweep_point, prediction in zip(questions, solved_questions, strict=True)
+        ]
     shape = tuple(len(values) for values in grid.values())
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
     arrays = {name: np.array([ceilings.get(name, np.inf) for ceilings, *_ in answers]) for name in names}
-    near = {name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()}
+    relevant = {
+        name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()
+    }
     return Landscape(
-        design.name, grid, near, np.array([waiting for _, waiting, _ in answers]).reshape(shape),
+        design.name, grid, relevant, np.array([solved_questions for _, solved_questions, _ in answers]).reshape(shape),
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
         frozenset(between), partial(_solve, design, packets),
         np.array([_estimated(question(node)) for node in nodes]).reshape(shape) if estimates else None,
@@ -138,11 +141,11 @@ def landscape(
 
 
 def _question(design: Design, packets: Workload | None, point: Mapping[str, Value]) -> SweepPoint:
-    """Return the question that a point of the grid asks of the queueing model."""
-    load, own = packets, dict(point)
-    if PACKET_BYTES in own and PACKET_BYTES not in design.parameters.file.parameter:
-        load = workload_of(packet_bytes=int(own.pop(PACKET_BYTES)))
-    return SweepPoint(design.with_(**own), load, "queueing", None)
+    """Return the sweep point of a grid point, to be solved by queueing."""
+    load, settings = packets, dict(point)
+    if PACKET_BYTES in settings and PACKET_BYTES not in design.parameters.file.parameter:
+        load = workload_of(packet_bytes=int(settings.pop(PACKET_BYTES)))
+    return SweepPoint(design.with_(**settings), load, "queueing", None)
 
 
 def _solve(
@@ -154,7 +157,7 @@ def _solve(
 
 
 def _estimated(point: SweepPoint) -> float:
-    """Return the estimated rate of a point (NaN where there is none)."""
+    """Return the estimated rate of a point in packets/s (NaN: there is no estimate)."""
     try:
         return float(point.design.estimate(point.workload, precision=PRECISION, budget=BUDGET_S).rate_pps)
     except NpexploreError:
@@ -162,20 +165,20 @@ def _estimated(point: SweepPoint) -> float:
 
 
 def _rates(point: SweepPoint, waiting: Answer) -> tuple[dict[str, float], float, float]:
-    """Return ceilings, the queueing model's rate (NaN where it refuses) and bits of a point."""
+    """Return ceilings, the queueing model's rate (NaN: it refuses) and counted bits per packet of a point."""
     demands = point.design.demands(point.workload)
     rate = float("nan") if isinstance(waiting, Refusal) else float(waiting.rate_pps)
     return demands.ceilings(), rate, float(demands.counted_bits)
 
 
 def _between(name: str, values: Sequence[Value], value: Value) -> list[tuple[int, float]]:
-    """Return the nodes on both sides of a value with their weights."""
+    """Return (node, weight) for a value that is a node, or for the nodes on both sides of it."""
     if value in values:
         return [(list(values).index(value), 1.0)]
     numbers: Any = values
     if isinstance(value, str) or isinstance(values[0], str) or not numbers[0] < value < numbers[-1]:
         raise InputError(f"knob {name} must be within its grid {list(values)}, got {value!r}")
-    above = next(k for k, one in enumerate(numbers) if one > value)
+    above = next(k for k, node in enumerate(numbers) if node > value)
     weight = log(value / numbers[above - 1]) / log(numbers[above] / numbers[above - 1])
     return [(above - 1, 1 - weight), (above, weight)]
 
@@ -184,7 +187,7 @@ def _blend(array: np.ndarray, ways: Sequence[Sequence[tuple[int, float]]]) -> fl
     total = 0.0
     for corner in product(*ways):
         weight = float(np.prod([share for _, share in corner]))
-        total += weight * log(float(array[tuple(place for place, _ in corner)]))
+        total += weight * log(float(array[tuple(node for node, _ in corner)]))
     return float(np.exp(total))
 
 
@@ -193,4 +196,4 @@ def _drawn(values: Sequence[Value], draw: np.random.Generator, between: bool) ->
         return values[int(draw.integers(len(values)))]
     numbers: Any = values
     value = float(np.exp(draw.uniform(log(numbers[0]), log(numbers[-1]))))
-    return round(value) if all(isinstance(one, int) for one in numbers) else value
+    return round(value) if all(isinstance(number, int) for number in numbers) else value

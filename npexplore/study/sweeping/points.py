@@ -1,6 +1,6 @@
-"""Design points and the predictions at them, each computed once (study/sweeping/answers.py runs them in parallel).
+"""Computes predictions at design points, each once (study/sweeping/answers.py runs them in parallel).
 
-A point is a design, knob values and a mix; a solver and a seed make it a task.
+A point is a design, knob values and a mix; a point with a solver and a seed is a task.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 class Point:
     """A design point: design name, knobs in order of their names, mix (None: the design's own workload).
 
-    share: the share of the usual number of packets that is enough here, after the usual warm-up.
+    share: packets to simulate as a share of the usual number, after the usual warm-up.
     """
 
     design: str
@@ -47,10 +47,10 @@ class Point:
 
 @dataclass
 class Predictions:
-    """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure).
+    """Predictions by (point, solver, seed). `overrides`: values set on every design that has them.
 
-    may_fail: a machine in deadlock, or with contradictory knobs, has no answer (else its error is raised). Points that
-    say the same in different words (a knob set to the value that it has) are answered once.
+    may_fail: a machine in deadlock, or with contradictory knobs, has no answer (if False, its error is raised).
+    Equivalent points (such as one that sets a knob to its default) are answered once.
     """
 
     seeds: Sequence[int] = (1, 2, 3)
@@ -60,16 +60,16 @@ class Predictions:
     may_fail: bool = False
     answers: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
     _workloads: dict[str, tuple[Workload, Reads]] = field(default_factory=dict)
-    _first: dict[Hashable, Point] = field(default_factory=dict)  # by what it means, the point that was asked first
+    _first: dict[Hashable, Point] = field(default_factory=dict)  # the first of all equivalent points
 
     def design_at(self, point: Point) -> Design:
-        """Return the design with the point's knobs (and the overrides it has) set."""
+        """Return the design with the overrides that it has, and with the point's knobs, which take precedence."""
         base = design(point.design)
         known = {name: value for name, value in self.overrides.items() if name in base.parameters.file.parameter}
         return base.with_(**{**known, **dict(point.knobs)})
 
     def workload(self, mix: str | None) -> Workload | None:
-        """Return a mix's workload, made once; None for a design with its own."""
+        """Return a mix's workload, made once; None for a design with its own workload."""
         if mix is None:
             return None
         if mix not in self._workloads:
@@ -80,29 +80,29 @@ class Predictions:
         return load
 
     def first(self, point: Point) -> Point:
-        """Return the first point that was asked of the same machine and packets."""
+        """Return the first requested point with the same machine and packets."""
         if point not in self._first:
             changed = tuple(sorted(self.design_at(point).parameters.changed().items()))
             self._first[point] = self._first.setdefault((point.design, point.mix, changed, point.share), point)
         return self._first[point]
 
     def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
-        """Return the tasks that some points still lack."""
-        wanted = [
+        """Return the tasks of some points that have no answer yet."""
+        all_tasks = [
             (point, solver, seed)
             for point in dict.fromkeys(self.first(point) for point in points)
             for solver in self.solvers
             for seed in (self.seeds if solver == "simulation" else (0,))
         ]
-        return [task for task in wanted if task not in self.answers]
+        return [task for task in all_tasks if task not in self.answers]
 
     def question(self, task: tuple[Point, str, int]) -> SweepPoint:
-        """Return a task as a point of a sweep."""
+        """Return the sweep point of a task."""
         point, solver, seed = task
         return SweepPoint(self.design_at(point), self.workload(point.mix), solver, seed)
 
     def fetch(self, points: Iterable[Point], executor: Wanted = None, label: str = "predicting") -> None:
-        """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
+        """Compute missing predictions, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
 
         Raises NpexploreError if a point has no answer; a refusal by queueing or an estimate counts as an answer (None).
         """
@@ -114,12 +114,12 @@ class Predictions:
                 self._answer(tasks, packets, executor, fetching.advance)
 
     def packets_of(self, point: Point) -> int:
-        """Return the packets that a simulation of a point counts."""
+        """Return the number of packets that a simulation of a point measures."""
         return max(1, round(point.share * self.packets))
 
     @property
     def warm_up(self) -> int:
-        """The packets before them, of every point."""
+        """The number of warm-up packets of every point."""
         return math.ceil(WARM_UP * self.packets / BATCHES)
 
     def _answer(
@@ -135,7 +135,7 @@ class Predictions:
         answer_points(questions, keep, executor=executor, packets=packets, warm_up=self.warm_up)
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
-        """Return a prediction, computing it if it is missing; what was read for it counts as read."""
+        """Return a prediction, computed if it is missing; records its inputs as read."""
         task = (self.first(point), solver, seed if solver == "simulation" else 0)
         if task not in self.answers:
             question = self.question(task)
@@ -149,7 +149,10 @@ class Predictions:
 
 
 def known(point: SweepPoint, answer: Answer, may_fail: bool = False) -> Prediction | None:
-    """Return an answer, None if queueing or an estimate refuses; raises NpexploreError for refusals not allowed."""
+    """Return an answer, None for an allowed refusal; raises NpexploreError for other refusals.
+
+    Refusals by queueing, estimates and generated hardware are allowed, others only with `may_fail`.
+    """
     if not isinstance(answer, Refusal):
         return answer
     if may_fail or point.solver in ("queueing", "estimate", "rtl"):

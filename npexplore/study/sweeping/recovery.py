@@ -1,7 +1,7 @@
-"""Checks and repairs of stored results, for `npexplore doctor`: files of sweeps, and other databases of npexplore.
+"""Checks and repairs stored results for `npexplore doctor`: files of sweeps, and other databases of npexplore.
 
-What a killed sweep left beside FILE.parquet goes into it; a file that is damaged is moved to NAME.damaged after what is
-readable was taken out of it. Nothing else is touched, and nothing while a sweep writes.
+Rows that a killed sweep left in its database are moved into FILE.parquet. A damaged file is moved to NAME.damaged after
+its readable rows were saved. No other file is changed, and none while a sweep writes to it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ CACHES = ("counts.sqlite", "pages.sqlite", ".executed/pages.sqlite", "reports/.e
 
 
 def check(places: Sequence[Path], repair: bool) -> list[Finding]:
-    """Return a finding for each file of a sweep and each other database in some files and folders."""
+    """Return a finding for each sweep file and each other database among the given files and folders."""
     files, caches = dict[Path, None](), dict[Path, None]()
-    for place in places:
-        for path in sorted(_inside(place)) if place.is_dir() else [place]:
+    for given_path in places:
+        for path in sorted(_inside(given_path)) if given_path.is_dir() else [given_path]:
             if path.name in ("counts.sqlite", "pages.sqlite"):
                 caches[path] = None
             elif path.suffix == ".sqlite":
                 files[path.with_suffix("")] = None
-            elif path == place or (path.is_file() and (not path.stat().st_size or is_cut_off(path))):
+            elif path == given_path or (path.is_file() and (not path.stat().st_size or is_cut_off(path))):
                 files[path] = None
     return [_sweep(path, repair) for path in files] + [_cache(path, repair) for path in caches]
 
@@ -51,18 +51,18 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def _sweep(path: Path, repair: bool) -> Finding:
     """Check FILE.parquet and its database."""
-    beside = database_path(path).exists()
+    has_database = database_path(path).exists()
     subject = str(path)
-    if not beside and not path.exists():
+    if not has_database and not path.exists():
         return Finding(subject, BROKEN, "there is no such file")
     try:
-        if not beside and path.exists() and path.stat().st_size and not is_cut_off(path):
+        if not has_database and path.exists() and path.stat().st_size and not is_cut_off(path):
             return Finding(subject, GOOD, f"{read_rows(path).num_rows} rows")
         if not repair:
-            return _looked_at(path, beside)
+            return _looked_at(path, has_database)
         with open_store(path, resume=True):
             pass
-        return Finding(subject, REPAIRED if beside else GOOD, _rows_now(path))
+        return Finding(subject, REPAIRED if has_database else GOOD, _rows_now(path))
     except AnotherWriterError:
         return Finding(subject, GOOD, "a sweep is writing to it; left alone")
     except NpexploreError as error:
@@ -83,7 +83,7 @@ def _looked_at(path: Path, beside: bool) -> Finding:
 
 
 def _repaired(path: Path, error: NpexploreError) -> Finding:
-    """Move what is damaged aside, and write the rows that can be read."""
+    """Move damaged files aside, and write the rows that can be read."""
     database, moved, tables = database_path(path), [], list[pa.Table]()
     try:
         if path.exists() and is_cut_off(path):
@@ -96,8 +96,8 @@ def _repaired(path: Path, error: NpexploreError) -> Finding:
         with open_store(path, resume=True) as rows:
             for table in tables:
                 rows.append(table, digests(table))
-    except NpexploreError as again:
-        return Finding(str(path), BROKEN, str(again))
+    except NpexploreError as repair_error:
+        return Finding(str(path), BROKEN, str(repair_error))
     return Finding(str(path), REPAIRED, f"damaged, moved to {', '.join(moved)}; {_rows_now(path)}")
 
 
@@ -117,17 +117,17 @@ def _cache(path: Path, repair: bool) -> Finding:
 
 
 def _fault(path: Path) -> str | None:
-    """Return what SQLite's own check says of a database, None if it is whole."""
+    """Return the fault that SQLite's own check finds in a database, None if it is intact."""
     try:
         with closing(_open(path)) as connection:
-            (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-            return None if said == "ok" else str(said)
+            (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            return None if result == "ok" else str(result)
     except sqlite3.DatabaseError as error:
         return str(error)
 
 
 def _salvaged(path: Path) -> Iterator[pa.Table]:
-    """Yield the batches of a damaged database that can be read, from both its ends."""
+    """Yield the readable batches of a damaged database, reading from both ends until an error."""
     known = set[int]()
     with suppress(sqlite3.DatabaseError), closing(_open(path)) as connection:
         for order in ("ASC", "DESC"):

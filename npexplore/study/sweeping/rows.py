@@ -1,4 +1,4 @@
-"""One row of a sweep: the question (design, knobs, workload, solver, seed) and the answer, units in the names.
+"""Makes the rows of a sweep: the question (design, knobs, workload, solver, seed) and the answer, units in the names.
 
     design, KNOB..., workload, workload_key, arrivals, offered_mpps, solver, seed, packets, version, model,
     throughput_bps, ..., refused, utilization_RESOURCE...
@@ -52,15 +52,15 @@ UNITS = {
     "line_rate_mpps": "Mpps", "line_rate_share": "1",
     **{f"latency_{name}_{end}_ns": "ns" for name in ("p50", "p95", "p99") for end in ("low", "high")},
 }  # fmt: skip
-# knobs whose own name is a column of every sweep already
+# knobs whose name is also a column of every sweep
 RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arrivals": "design_arrivals"}
 
 
 def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
-    """Return the question of each row; raises InputError for a workload or knob that a row cannot hold.
+    """Return the question of each point as a row; raises InputError for a workload or knob that a row cannot hold.
 
-    A row holds the design's knobs and whatever other parameter is changed at any of its points. What points have in
-    common, a design or its workload, is described once.
+    A row holds the design's knobs, and other parameters that are changed at any point of the design. A design or
+    workload that several points share is described once.
     """
     of_design = _numbered(points, lambda point: id(point.design))
     with_load = _numbered(points, _load_of)
@@ -75,24 +75,24 @@ def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     simulated = np.array([point.solver == "simulation" for point in points])
     seeded = np.array([point.solver in SEEDED for point in points])
     seeds = np.array([1 if point.seed is None else point.seed for point in points], np.int64)
-    more = {
+    solver_columns = {
         "solver": pa.array([point.solver for point in points], TEXT),
         "seed": pa.array(seeds, WHOLE, mask=~seeded),
         "packets": pa.array(np.full(len(points), packets, np.int64), WHOLE, mask=~simulated),
         "version": pa.array([code_version()] * len(points), TEXT),
     }
-    table = beside(beside(described, offered), pa.table(more))
+    table = beside(beside(described, offered), pa.table(solver_columns))
     return table.select([name for name in table.column_names if name != "model"] + ["model"])
 
 
 def _load_of(point: SweepPoint) -> Hashable:
-    """Return what the packets of a point depend on: the workload, and a design that brings or changes packets."""
+    """Return a key of a point's packets: the workload, with the design if it brings or changes packets."""
     plain = point.design.own is None and point.design.dress is None
     return id(point.workload) if plain else (id(point.design), id(point.workload))
 
 
 class _Numbered(NamedTuple):
-    """Points by something that they have in common: the number of each, and the first point with every number."""
+    """Numbers of the distinct keys of points: each point's number, and the first point with each number."""
 
     number: npt.NDArray[np.int64]
     first: list[int]
@@ -110,21 +110,21 @@ def _numbered(points: Sequence[SweepPoint], what: Callable[[SweepPoint], Hashabl
 
 
 def _in_slices(things: Sequence[T], describe: Callable[[T], dict[str, Any]]) -> pa.Table:
-    """Return a row a thing; no more than SLICE_ROWS of them are Python objects at once."""
+    """Return one row for each thing; at most SLICE_ROWS rows exist as Python objects at the same time."""
     starts = range(0, len(things), SLICE_ROWS)
     slices = (things[start : start + SLICE_ROWS] for start in starts)
-    return concatenate([tabulate([describe(one) for one in part], SCHEMA) for part in slices]).combine_chunks()
+    return concatenate([tabulate([describe(thing) for thing in part], SCHEMA) for part in slices]).combine_chunks()
 
 
 def _question_columns(design: Design, shown: Sequence[str]) -> dict[str, Any]:
-    """Return a design's name and parameters as columns; they do not count as read."""
+    """Return a design's name and parameters as columns, without recording them as read."""
     changed, known = design.parameters.changed(), design.parameters.file.parameter
     values = {RENAMED.get(name, name): changed.get(name, known[name].value) for name in shown if name in known}
     return {"design": design.name, **values}
 
 
 def _offered(design: Design, workload: Workload | None) -> dict[str, Any]:
-    """Return what packets come to a design as columns."""
+    """Return the packets that arrive at a design as columns."""
     load = design.workload(workload)
     offered = offered_rate(load) if load.arrivals == "timestamps" else load.rate_pps
     return {
@@ -138,14 +138,14 @@ def _offered(design: Design, workload: Workload | None) -> dict[str, Any]:
 
 
 def answered(answer: Answer) -> dict[str, Any]:
-    """Return the columns of a solver's answer, or of the reason why there is none."""
+    """Return the columns of a solver's answer, or the reason in `refused`."""
     if isinstance(answer, Refusal):
         return {**dict.fromkeys(ANSWERED), "refused": answer.reason}
     return answer.record()
 
 
 def answered_rows(points: Sequence[SweepPoint], packets: int) -> pa.Table:
-    """Return the answers of one task as rows, in the order of its points: a worker sends columns, no objects."""
+    """Return the answers of one task as rows, in the order of its points; workers send columns instead of objects."""
     alone, batches = solved(points, packets)
     tables = [tabulate([answered(answer) for answer in alone.values()], SCHEMA)] if alone else []
     tables += [_batch_rows(answers) for _, answers in batches]
@@ -154,9 +154,9 @@ def answered_rows(points: Sequence[SweepPoint], packets: int) -> pa.Table:
 
 
 def _batch_rows(answers: Answers) -> pa.Table:
-    """Return the answers of a batch as rows, equal to those of its points one by one."""
+    """Return the answers of a batch as rows, equal to the rows of its points answered one by one."""
     names = np.array(answers.names, dtype=object)
-    known = {
+    values = {
         "throughput_bps": answers.throughput_bps,
         "counted": [answers.batch.like.machine.counted] * len(answers),
         "rate_mpps": answers.rate_pps * answers.batch.finished / 1e6,
@@ -166,7 +166,7 @@ def _batch_rows(answers: Answers) -> pa.Table:
         **({"loss": np.maximum(0.0, answers.about["loss"])} if "loss" in answers.about else {}),
     }
     columns = {
-        name: pa.array(known[name], kind) if known.get(name) is not None else pa.nulls(len(answers), kind)
+        name: pa.array(values[name], kind) if values.get(name) is not None else pa.nulls(len(answers), kind)
         for name, kind in ANSWERED.items()
     }
     shares = {UTILIZATION + name: pa.array(busy, REAL) for name, busy in answers.utilization.items()}
@@ -174,7 +174,7 @@ def _batch_rows(answers: Answers) -> pa.Table:
 
 
 def units(designs: Iterable[Design], names: Iterable[str]) -> dict[str, str]:
-    """Return the unit of each column of a sweep over some designs that has one ("1": a share)."""
+    """Return the unit of each column that has one, for a sweep over some designs ("1": a share)."""
     unit_by_name = dict(UNITS)
     for design in {design.name: design for design in designs}.values():
         for name, parameter in design.parameters.file.parameter.items():
@@ -188,7 +188,7 @@ def units(designs: Iterable[Design], names: Iterable[str]) -> dict[str, str]:
 
 
 def arranged(names: Iterable[str], question: Sequence[str]) -> list[str]:
-    """Return column names in a fixed order: the question (`question`: its names), other knobs, answer, utilizations."""
+    """Return column names in a fixed order: names in `question`, other knobs, answer, utilizations."""
     rest = [name for name in names if name not in question]
     knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(UTILIZATION))
     shares = sorted(name for name in rest if name.startswith(UTILIZATION))
@@ -201,7 +201,7 @@ def arranged(names: Iterable[str], question: Sequence[str]) -> list[str]:
 
 
 def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
-    """Return by design name the parameters that become columns: knobs, and what is changed at some point."""
+    """Return by design name the parameters that become columns: knobs, and parameters changed at some point."""
     chosen: dict[str, dict[str, None]] = {}
     kinds: dict[str, tuple[type, str]] = {}
     for design in designs:
@@ -214,7 +214,9 @@ def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
             if RENAMED.get(name, name) in SCHEMA or name.startswith(UTILIZATION):
                 raise InputError(f"knob {name!r} of {design.name} has the name of a column of every sweep")
             kind = type(design.parameters.file.parameter[name].value)
-            other, where = kinds.setdefault(name, (kind, design.name))
-            if (kind is str) != (other is str):
-                raise InputError(f"knob {name!r} is text in one of {where}, {design.name} and a number in the other")
+            first_kind, first_design = kinds.setdefault(name, (kind, design.name))
+            if (kind is str) != (first_kind is str):
+                raise InputError(
+                    f"knob {name!r} is text in one of {first_design}, {design.name} and a number in the other"
+                )
     return {name: list(names) for name, names in chosen.items()}

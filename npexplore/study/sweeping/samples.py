@@ -1,7 +1,7 @@
-"""Some points of a space of knobs instead of all: random, Latin hypercube, or Sobol's sequence (scipy.stats.qmc).
+"""Samples a space of knobs: at random, by a Latin hypercube, or by Sobol's sequence (scipy.stats.qmc).
 
-A point of the unit cube becomes knob values: of a span, low + u (high - low), or low (high / low)^u if it is
-logarithmic, whole numbers in equal shares; of listed values, the one into whose share u falls.
+A coordinate u of the unit cube becomes a knob value. Span: low + u (high - low), or low (high / low)^u if logarithmic;
+the integers of a span have equal shares of 0..1, and so have listed values.
 Latin hypercube: McKay, Beckman and Conover, Technometrics 21, 1979. Sobol, USSR Comp. Math. 7, 1967, scrambled (Owen).
 """
 
@@ -69,8 +69,8 @@ def sample(
 ) -> list[SweepPoint]:
     """Return n samples of a space of knobs, each with every workload, solver and seed.
 
-    The same `sample_seed` gives the same points. The first n points of a longer "sobol" sample are the sample of n;
-    they cover the space best if n is a power of 2.
+    The same `sample_seed` gives the same points. A "sobol" sample of n points is the beginning of every longer one, and
+    covers the space best if n is a power of 2.
 
     Args:
         of: a design, or anything that `npexplore.design` takes.
@@ -80,8 +80,8 @@ def sample(
         sample_seed: seed of the samples.
         solver: "bounds", "queueing", "simulation", or several of them.
         seeds: the number of seeds of the simulation, counted from 1, or the seeds themselves.
-        knobs: for each knob a `Span`, or the values to choose from; a single value holds at all points.
-        more: knobs by keyword, for names that are Python words.
+        knobs: for each knob a `Span`, or the values to choose from; a single value is used at all points.
+        more: knobs as keyword arguments, for names that are Python identifiers.
 
     Raises:
         UnknownNameError: a knob, method or solver that does not exist.
@@ -102,10 +102,10 @@ def sample(
     spaces = {name: _space(base, name, values) for name, values in {**(knobs or {}), **more}.items()}
     if not spaces:
         raise InputError("a sample needs at least one knob to vary")
-    places = METHODS[method](int(n), len(spaces), np.random.default_rng(sample_seed))
+    coordinates = METHODS[method](int(n), len(spaces), np.random.default_rng(sample_seed))
     runs = [
         base.with_(**{name: space(float(u)) for (name, space), u in zip(spaces.items(), row, strict=True)})
-        for row in places
+        for row in coordinates
     ]
     return combined(runs, workload, solver, seeds)
 

@@ -1,4 +1,4 @@
-"""Simulations of designs that several tables need, each run once, in parallel."""
+"""Runs simulations of designs that several tables share, each once and in parallel."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Key = tuple[str, tuple[tuple[str, Value], ...]]
 
 
 def key_of(design: Design) -> Key:
-    """Return what tells designs of listed names apart: their knobs."""
+    """Return the key of a design: its name and changed parameters."""
     return design.name, tuple(sorted(design.parameters.changed().items()))
 
 
 class Simulations(ShownByArguments):
-    """Answers of designs that bring their own workload, with one seed; earlier answers are remembered.
+    """Simulated answers of designs with their own workload, with one seed; earlier answers are cached.
 
-    packets: how many each new simulation measures.
+    packets: measured packets of each new simulation.
 
     Example:
         >>> from npexplore.study import Simulations
@@ -39,7 +39,7 @@ class Simulations(ShownByArguments):
 
     @staticmethod
     def of(predictions: Predictions | None, packets: int = PACKETS) -> Simulations:
-        """Return what a check has simulated already, with its first seed; packets: of those to come."""
+        """Return the simulations of a check with its first seed, for reuse; packets: of new simulations."""
         simulations = Simulations(packets=packets)
         if predictions is not None:
             simulations.seed = predictions.seeds[0]
@@ -49,7 +49,7 @@ class Simulations(ShownByArguments):
         return simulations
 
     def __call__(self, designs: Iterable[Design]) -> list[Prediction]:
-        """Return one answer per design, in their order; raises NpexploreError where there is none."""
+        """Return one answer per design, in their order; raises NpexploreError for a design without an answer."""
         wanted = list(designs)
         keys = [key_of(design) for design in wanted]
         missing = {key: design for key, design in zip(keys, wanted, strict=True) if key not in self.predictions}

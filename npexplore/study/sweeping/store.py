@@ -1,11 +1,11 @@
-"""Where a sweep keeps its rows: FILE.parquet, and until it ends a database of finished rows beside it.
+"""Stores a sweep's rows in FILE.parquet, and while the sweep runs in a database next to it.
 
-    FILE.parquet          the rows of all sweeps that have ended, in whatever way they could still finish it
-    FILE.parquet.sqlite   rows finished since; deleted once FILE.parquet has them (npexplore/store.py)
-    FILE.parquet.lock     held by the process that writes
+    FILE.parquet          the rows of earlier sweeps, written when a sweep ends, even by an error
+    FILE.parquet.sqlite   rows finished since then; deleted when FILE.parquet has them (npexplore/store.py)
+    FILE.parquet.lock     locked by the process that writes
 
-Rows become part of the database in batches, each one transaction; FILE.parquet is replaced whole. Killed at any
-instant, the two hold every finished row; a row that both hold counts once, by its digest (tables.py).
+Rows are added to the database in batches, each in one transaction; FILE.parquet is replaced atomically. If a sweep is
+killed at any time, both files together hold every finished row. A row in both counts once, by its digest (tables.py).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from npexplore.study.sweeping.tables import (
 )
 from npexplore.zstd import CompressionParameter, ZstdError, compress, decompress
 
-COMMIT_INTERVAL_S = 0.25  # a finished row waits at most this, and from one look at the tasks to the next
-MAX_JOINED_ROWS = 1 << 12  # tables in memory are joined up to so many rows: a table of few takes 20 KB for its columns
+COMMIT_INTERVAL_S = 0.25  # longest time to a finished row's commit, plus the time between two looks at the tasks
+MAX_JOINED_ROWS = 1 << 12  # largest joined table; small tables are joined because the columns of each take 20 KB
 FORM = Form(
     "a sweep's rows",
     0x6E707872,
@@ -56,7 +56,7 @@ class AnotherWriterError(InputError):
 
 
 class Rows:
-    """Rows of sweeps in memory, and the questions that they answer. `committed`: rows added since the beginning."""
+    """Rows of sweeps in memory, and the questions that they answer. `committed`: number of rows committed so far."""
 
     commit_interval_s = 0.0
 
@@ -71,39 +71,39 @@ class Rows:
 
     @property
     def digests(self) -> Digests:
-        """The digests of the rows held, in the order in which they came."""
+        """The digests of the held rows, in the order in which they were added."""
         return np.concatenate([NO_DIGESTS, *(keys for _, keys in self._held)])
 
     def ask(self, questions: pa.Table, keys: Digests, arrange: Arrange, units: Units) -> None:
-        """Note the questions of a sweep; rows stand in the order of the questions of all sweeps.
+        """Add the questions of a sweep; rows are returned in the order of the questions of all sweeps.
 
-        arrange puts the names of columns in order, units gives their units. Raises InputError where a column is text
-        here and a number in the rows held, or the reverse.
+        arrange: puts column names in order. units: returns the units of columns. Raises InputError for a column that is
+        text in the questions and a number in the held rows, or the reverse.
         """
         self._check_kinds(questions)
         self._questions.append((questions, keys))
         self._arrange, self._units = arrange, units
 
     def append(self, table: pa.Table, keys: Digests) -> None:
-        """Add finished rows; they count from the next `commit` on."""
+        """Add finished rows; they are held after the next `commit`."""
         self._pending.append((table, keys))
 
     def commit(self, *, due: bool = False) -> None:
-        """Make the rows appended durable. due: only if the last commit is an interval ago."""
+        """Make appended rows durable. due: only if the last commit is at least commit_interval_s ago."""
         if not self._pending or (due and time.monotonic() - self._committed_at < self.commit_interval_s):
             return
         batch = _joined(self._pending)
         self._write(batch[0])
         self._held.append(batch)
-        self._pending = []  # an interruption before this holds the rows twice; `ranked` counts them once
+        self._pending = []  # after an interruption before this line the rows are held twice; `ranked` counts them once
         self.committed += batch[0].num_rows
         self._committed_at = time.monotonic()
         while len(self._held) > 1 and _belong_together(self._held[-2][0], self._held[-1][0]):
             self._held = [*self._held[:-2], _joined(self._held[-2:])]
-        pa.default_memory_pool().release_unused()  # what joining has freed
+        pa.default_memory_pool().release_unused()  # return memory that joining has freed
 
     def answers(self, question_keys: Digests) -> pa.Table:
-        """Return the rows that answer some questions, in their order, and go on holding all."""
+        """Return the rows that answer some questions, in the questions' order; all rows stay held."""
         held, questions = self.digests, concatenate([table for table, _ in self._questions])
         rows, rank = ranked(held, np.concatenate([keys for _, keys in self._questions]))
         wanted = np.isin(held[rows], question_keys)
@@ -112,7 +112,7 @@ class Rows:
         return taken(table, places_in(held[rows[wanted]], question_keys))
 
     def finish(self) -> pa.Table:
-        """Return all rows, those that answer no question first, and hold them no longer."""
+        """Return all rows and release them; rows that answer no question come first."""
         self.commit()
         questions = concatenate([table for table, _ in self._questions])
         question_keys = np.concatenate([NO_DIGESTS, *(keys for _, keys in self._questions)])
@@ -129,11 +129,11 @@ class Rows:
         """Raise InputError as `ask` does."""
 
     def _write(self, table: pa.Table) -> None:
-        """Make rows durable; rows in memory never are."""
+        """Make rows durable; does nothing for rows in memory."""
 
 
 def _belong_together(left: pa.Table, right: pa.Table) -> bool:
-    """Return whether two tables become one: of similar sizes, so that a row is copied a few times only."""
+    """Return whether two tables are joined: only tables of similar size, so that each row is copied a few times."""
     return bool(left.num_rows < 2 * right.num_rows and left.num_rows + right.num_rows <= MAX_JOINED_ROWS)
 
 
@@ -149,7 +149,7 @@ def _taken(held: list[Held], rows: Positions) -> pa.Table:
 
 
 class Store(Rows):
-    """Rows of sweeps in a Parquet file and its database; `open_store` opens one."""
+    """Rows of sweeps in a Parquet file and its database; use `open_store`."""
 
     commit_interval_s = COMMIT_INTERVAL_S
 
@@ -158,9 +158,9 @@ class Store(Rows):
         self.path = path
         self._exported: pa.Table | None = None
         self._kinds: dict[str, pa.DataType] = {}
-        place = database_path(path)
-        new = not place.exists()
-        self._database = Database(place, FORM)
+        database_file = database_path(path)
+        new = not database_file.exists()
+        self._database = Database(database_file, FORM)
         try:
             self._begin(resume)
         except BaseException:
@@ -168,15 +168,15 @@ class Store(Rows):
             raise
 
     def other_versions(self, keys: Digests, version: str) -> list[str]:
-        """Return the version of each row held that would answer one of some questions if it were of this version."""
+        """Return the versions of held rows that would answer one of the questions if they had the given version."""
         versions = []
         for table, _ in self._held:
-            theirs = table["version"].combine_chunks()
-            table = table.filter(pa.compute.not_equal(theirs, version))
+            row_versions = table["version"].combine_chunks()
+            table = table.filter(pa.compute.not_equal(row_versions, version))
             if table.num_rows:
                 k = table.column_names.index("version")
-                here = table.set_column(k, "version", pa.array([version] * table.num_rows))
-                versions += table["version"].filter(pa.array(np.isin(digests(here), keys))).to_pylist()
+                relabelled = table.set_column(k, "version", pa.array([version] * table.num_rows))
+                versions += table["version"].filter(pa.array(np.isin(digests(relabelled), keys))).to_pylist()
         return versions
 
     def export(self) -> None:
@@ -188,24 +188,24 @@ class Store(Rows):
         self._exported = table
 
     def exported(self) -> pa.Table:
-        """Hand over the rows that were exported, and hold them no longer."""
+        """Return the exported rows and release them."""
         table, self._exported = self._exported, None
         assert table is not None
         return table
 
     def close(self) -> None:
-        """Close the database and leave it where it is."""
+        """Close the database without deleting it."""
         self._database.close()
 
     def _begin(self, resume: bool) -> None:
-        """Take in what is there already, in one transaction; raises InputError if that must not be continued."""
+        """Load existing rows in one transaction; raises InputError if the file has answers and must not be resumed."""
         base = read_parquet(self.path)
         with self._database.transaction() as connection:
             held = [*([base] if base is not None else []), *read_batches(connection, self.path)]
             if not resume:
                 if not all(map(_refusals_only, held)):
                     raise InputError(f"{self.path}: holds a sweep already; resume it (--resume) or choose another file")
-                connection.execute("DELETE FROM batch")  # a sweep that went wrong does not stand in the way
+                connection.execute("DELETE FROM batch")  # rows of refusals alone may be replaced
                 self.path.unlink(missing_ok=True)
                 held = []
         try:
@@ -232,10 +232,10 @@ class Store(Rows):
 
 @contextmanager
 def open_store(path: str | Path, *, resume: bool) -> Iterator[Store]:
-    """Open a sweep's file for this process alone; at the end, however it comes, the rows go into FILE.parquet.
+    """Open a sweep's file for this process alone; at the end, also after an error, the rows go into FILE.parquet.
 
-    Raises InputError, without any effect, if another process writes to it, if it holds answers and `resume` is not
-    set, or if it is not a sweep's file.
+    Raises InputError and changes nothing if another process writes to the file, if it holds answers and `resume` is
+    false, or if it is not a sweep's file.
     """
     path = Path(path)
     if path.is_dir():
@@ -257,16 +257,16 @@ def open_store(path: str | Path, *, resume: bool) -> Iterator[Store]:
 
 
 def read_rows(path: str | Path) -> pa.Table:
-    """Return the rows finished so far of a sweep that may be running; nothing is changed.
+    """Return the finished rows of a sweep that may still be running, without changing its files.
 
-    Raises InputError if there are none, or if it is not a sweep's file.
+    Raises InputError if there are no rows, or if it is not a sweep's file.
     """
     path = Path(path)
     held = []
-    with suppress(FileNotFoundError):  # deleted in between: the sweep has just ended
+    with suppress(FileNotFoundError):  # the sweep has just ended and deleted its database
         if database_path(path).exists():
             held = _read_database(path)
-    base = read_parquet(path)  # after the database: whatever moves meanwhile moves into this file
+    base = read_parquet(path)  # read after the database, because rows only move into this file
     held = [*([base] if base is not None else []), *held]
     if not held:
         raise InputError(f"{path}: holds no rows of a sweep")
@@ -275,27 +275,27 @@ def read_rows(path: str | Path) -> pa.Table:
 
 
 def _read_database(path: Path) -> list[pa.Table]:
-    place = database_path(path)
+    database_file = database_path(path)
     try:
-        database = Database(place, FORM, read_only=True)
+        database = Database(database_file, FORM, read_only=True)
         try:
             with database.snapshot() as connection:
                 return list(read_batches(connection, path)) if database.version else []
         finally:
             database.close()
     except InputError:
-        if place.exists():
+        if database_file.exists():
             raise
         return []
 
 
 def database_path(path: Path) -> Path:
-    """Return where the database of a sweep's file is."""
+    """Return the path of the database of a sweep's file."""
     return path.with_name(f"{path.name}.sqlite")
 
 
 def read_batches(connection: sqlite3.Connection, path: Path) -> Iterator[pa.Table]:
-    """Yield the batches of a database; one that is damaged is left out with a warning, so that it is computed again."""
+    """Yield the batches of a database; a damaged batch is left out with a warning, and computed again."""
     for number, rows, content in connection.execute("SELECT number, rows, content FROM batch ORDER BY number"):
         try:
             yield decoded(content)
@@ -310,7 +310,7 @@ def _insert(connection: sqlite3.Connection, table: pa.Table) -> None:
 
 
 def _encoded(table: pa.Table) -> bytes:
-    """Return rows as an Arrow stream, compressed, with a checksum."""
+    """Return rows as a compressed Arrow stream with a checksum."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

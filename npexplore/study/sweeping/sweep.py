@@ -1,9 +1,9 @@
-"""Many design points into one table, on any executor, with a store from which a stopped or killed sweep is resumed.
+"""Answers many design points into one table, on any executor, with a store from which a stopped sweep is resumed.
 
     points = npx.grid("ixp2400", npx.workload(mix="amp"), banks=(4, 8), bus_bits=(64, 128), seeds=3)
     npx.sweep(points, store="sweep.parquet")
 
-A row is the same whatever the executor, the number of workers and the order in which points end.
+Rows do not depend on the executor, the number of workers or the order in which points finish.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ def sweep(
     packets: int = PACKETS,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Answer every point, and return a table with one row for each, in the order of the points.
+    """Return a table with the answer of every point, one row each, in the order of the points.
 
-    The columns are described in `npexplore.study.sweeping.rows`; `attrs["units"]` of the table gives the unit of each.
-    A point that cannot be answered is a row with the reason in `refused`.
+    The columns are described in `npexplore.study.sweeping.rows`; the table's `attrs["units"]` has their units. The row
+    of a point without an answer has the reason in `refused`.
 
     Args:
         points: tuples (design or its name, workload, solver, seed), as `grid` and `sample` return them.
         executor: "threads" (the default), "processes", "tcp://HOST:PORT" of a Dask cluster, or a `concurrent.futures`
             executor.
         workers: the number of threads or processes.
-        store: a Parquet file that keeps the rows; those that it already holds are not computed again. Open rows
-            (`opened`) stay open, for several sweeps into one file.
-        resume: use the rows of `store`; if False it is written anew.
+        store: a Parquet file for the rows; rows that it already holds are not computed again. Rows that are already
+            open (`opened`) stay open, for several sweeps into one file.
+        resume: use the rows in `store`; if False, a store with answers is refused.
         packets: simulated packets for each point.
-        progress: called with (points done, points in all).
+        progress: called with (points done, total points).
 
     Raises:
-        InputError: before anything runs, for a point or option that is impossible.
+        InputError: an impossible point or option; raised before anything runs.
         NpexploreError: a worker process died; finished rows are in `store`.
 
     Example:
@@ -97,20 +97,20 @@ def _answer(
     rows: Rows, pending: list[SweepPoint], questions: pa.Table, keys: Digests, packets: int,
     progress: Callable[[int, int], None] | None, executor: Wanted, workers: int | None,
 ) -> None:  # fmt: skip
-    """Answer the points whose rows are not held yet; a question asked twice is answered once. `pending` is emptied."""
+    """Answer the points whose rows are not held yet, repeated points once; `pending` is emptied."""
     first = np.sort(np.unique(keys, return_index=True)[1])
-    open_ = first[~np.isin(keys[first], rows.digests)]
-    _tell_of_other_versions(rows, keys[open_])
-    before, total = rows.committed - (len(first) - len(open_)), len(first)
-    points = [pending[k] for k in open_]
+    unanswered = first[~np.isin(keys[first], rows.digests)]
+    _tell_of_other_versions(rows, keys[unanswered])
+    before, total = rows.committed - (len(first) - len(unanswered)), len(first)
+    points = [pending[k] for k in unanswered]
     pending.clear()
 
     def keep(numbers: list[int], answers: pa.Table) -> None:
-        at = open_[numbers]
+        at = unanswered[numbers]
         rows.append(beside(questions.take(at), answers), keys[at])
 
     def look() -> None:
-        """Commit rows that have waited long enough; only then they count as finished."""
+        """Commit rows that are due; rows count as finished after their commit."""
         committed = rows.committed
         rows.commit(due=True)
         if rows.committed > committed:
@@ -126,8 +126,10 @@ def _answer(
         run_tasks(points, task, keep, look, takes_long=takes_long, executor=executor, workers=workers)
     except BrokenExecutor as error:
         rows.commit()
-        kept_too = " and kept" if isinstance(rows, Store) else ""
-        raise NpexploreError(f"{error}; {rows.committed - before} of {total} points are finished{kept_too}") from error
+        stored_text = " and kept" if isinstance(rows, Store) else ""
+        raise NpexploreError(
+            f"{error}; {rows.committed - before} of {total} points are finished{stored_text}"
+        ) from error
     uncounted = rows.committed
     rows.commit()
     if rows.committed > uncounted:
@@ -135,13 +137,13 @@ def _answer(
 
 
 def _of(table: pa.Table, keys: Digests) -> pa.Table:
-    """Return the answers to questions from a table that ends with them, each once."""
+    """Return the answers of questions, from a table whose last rows are the distinct answers."""
     return taken(table.slice(table.num_rows - len(np.unique(keys))), places(keys))
 
 
 @contextmanager
 def opened(store: Rows | str | Path | None, resume: bool) -> Iterator[Rows]:
-    """Open the rows of one sweep or of several: in memory, in a file for the block, or in one that is open already."""
+    """Yield the rows of one or several sweeps: in memory, in a file opened for the block, or rows already open."""
     if store is None:
         yield Rows()
     elif isinstance(store, Rows):
@@ -152,7 +154,7 @@ def opened(store: Rows | str | Path | None, resume: bool) -> Iterator[Rows]:
 
 
 def _tell_of_other_versions(rows: Rows, keys: Digests) -> None:
-    """Warn where rows of another npexplore would answer what is asked, if they were of this one."""
+    """Warn about rows of another npexplore version that would otherwise answer the questions."""
     others = rows.other_versions(keys, code_version()) if isinstance(rows, Store) else []
     if others:
         assert isinstance(rows, Store)

@@ -1,7 +1,8 @@
-"""Tables of a sweep's rows: what identifies a row, many small tables as one in the order of questions, Parquet files.
+"""Tables of a sweep's rows: row identity, joining tables in the order of the sweep's points, and Parquet files.
 
-A row is identified by IDENTITY, everything that could change its numbers; its digest is the BLAKE2b hash (16 bytes) of
-these values. Digests are held as NumPy arrays of dtype S16.
+The columns IDENTITY identify a row: they contain everything that could change its numbers. A row's digest is the
+BLAKE2b hash (16 bytes) of these values. Digests are NumPy arrays of dtype S16. A question is the part of a row that
+describes its point; the answer is the rest.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from npexplore.store import errors_named
 
 IDENTITY = ("model", "workload_key", "solver", "seed", "packets", "version")
 DIGEST_BYTES = 16
-ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
+ATTRIBUTES = b"PANDAS_ATTRS"  # metadata key in which pandas stores DataFrame.attrs
 ROW_GROUP_ROWS = 1 << 16
-SLICE_ROWS = 2048  # rows that are Python objects at once
+SLICE_ROWS = 2048  # rows that exist as Python objects at the same time
 Row = Mapping[str, Any]
 Digests = npt.NDArray[np.bytes_]
 Positions = npt.NDArray[np.int64]
@@ -47,7 +48,7 @@ def digests(table: pa.Table) -> Digests:
 
 
 def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of all tables; a column that one lacks is null there."""
+    """Return the rows of all tables; a column that a table lacks is null in its rows."""
     return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
 
@@ -58,21 +59,21 @@ def beside(left: pa.Table, right: pa.Table) -> pa.Table:
 
 
 def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return rows as a table, columns in the order in which they appear; `schema` has the types that are fixed."""
+    """Return rows as a table, columns in the order in which they appear; `schema` has the fixed column types."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: pa.array([row.get(name) for row in rows], schema.get(name)) for name in names}
     return pa.table(columns)
 
 
 def with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
-    """Return the table with the units of its columns, as pandas reads them: `frame.attrs["units"]`."""
-    before = json.loads((table.schema.metadata or {}).get(ATTRIBUTES, b"{}"))
-    attributes = {**before, "units": {**before.get("units", {}), **units}}
+    """Return the table with the units of its columns, which pandas reads as `frame.attrs["units"]`."""
+    previous = json.loads((table.schema.metadata or {}).get(ATTRIBUTES, b"{}"))
+    attributes = {**previous, "units": {**previous.get("units", {}), **units}}
     return table.replace_schema_metadata({**(table.schema.metadata or {}), ATTRIBUTES: json.dumps(attributes)})
 
 
 def taken(table: pa.Table, positions: Positions) -> pa.Table:
-    """Return the rows at some positions, column by column, so that columns of a table nobody else holds are freed."""
+    """Return the rows at some positions; copies column by column, so that an unshared table is freed on the way."""
     if np.array_equal(positions, np.arange(table.num_rows)):
         return table
     metadata, names, columns = table.schema.metadata, table.column_names, []
@@ -84,9 +85,9 @@ def taken(table: pa.Table, positions: Positions) -> pa.Table:
 
 
 def ranked(held: Digests, questions: Digests) -> tuple[Positions, Positions]:
-    """Return which held rows a result has, in order, and for each the question that it answers (-1: none of these).
+    """Return the positions of the distinct held rows in their result order, and each row's question number (-1: none).
 
-    Rows that answer no question come first, in the order in which they are held, the others in the order of the
+    Rows that answer no question come first, in the order in which they are held; the others follow in the order of the
     questions. A row that is held twice counts once.
     """
     row, first = np.unique(held, return_index=True)
@@ -101,19 +102,19 @@ def ranked(held: Digests, questions: Digests) -> tuple[Positions, Positions]:
 
 
 def places(questions: Digests) -> Positions:
-    """Return for each question its place among the distinct ones, in the order in which they are first asked."""
+    """Return for each question its position among the distinct questions, in the order of first occurrence."""
     _, first, inverse = np.unique(questions, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
 
 def places_in(held: Digests, questions: Digests) -> Positions:
-    """Return where each digest asked for is among those held; all must be there."""
+    """Return the position of each question's digest among the held digests; all must be held."""
     order = np.argsort(held)
     return order[np.searchsorted(held[order], questions)]
 
 
 def filled(table: pa.Table, questions: pa.Table, rank: Positions) -> pa.Table:
-    """Return the table with the values that its rows' questions have where it has none; `rank`: as in `ranked`."""
+    """Return the table with missing values filled in from its rows' questions; `rank`: as in `ranked`."""
     if not (rank >= 0).any():
         return table
     indices = pa.array(rank, mask=rank < 0)
@@ -129,18 +130,18 @@ def filled(table: pa.Table, questions: pa.Table, rank: Positions) -> pa.Table:
 
 
 def read_parquet(path: Path) -> pa.Table | None:
-    """Return the rows of FILE.parquet, None if it is missing or empty; raises InputError if it is no sweep's file."""
+    """Return the rows of FILE.parquet, None if it is missing or empty; raises InputError for any other file."""
     if not path.exists():
         return None
     if not path.stat().st_size:
         warnings.warn(f"{path}: is empty, as a power failure may leave a file; it is written anew", stacklevel=2)
         return None
     try:
-        with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
+        with path.open("rb") as file:  # pyarrow cannot open file names that are not UTF-8
             table = pq.ParquetFile(file).read()
     except (pa.ArrowException, OSError) as error:
-        why = " or was cut off (npexplore doctor moves it aside)" if is_cut_off(path) else ""
-        raise InputError(f"{path}: not a Parquet file{why}: {error}") from None
+        hint = " or was cut off (npexplore doctor moves it aside)" if is_cut_off(path) else ""
+        raise InputError(f"{path}: not a Parquet file{hint}: {error}") from None
     missing = [name for name in IDENTITY if name not in table.column_names]
     if missing:
         raise InputError(f"{path}: not the table of a sweep: no column {missing[0]!r}")
@@ -148,7 +149,7 @@ def read_parquet(path: Path) -> pa.Table | None:
 
 
 def is_cut_off(path: Path) -> bool:
-    """Return whether a file begins as Parquet does, and ends otherwise."""
+    """Return whether a file begins like a Parquet file but does not end like one."""
     with path.open("rb") as file:
         head = file.read(4)
         file.seek(max(0, path.stat().st_size - 4))
@@ -156,6 +157,6 @@ def is_cut_off(path: Path) -> bool:
 
 
 def write_rows(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file that exists whole or not at all; raises InputError naming it, on a full disk say."""
+    """Write a Parquet file atomically; raises InputError with its name, for example on a full disk."""
     with errors_named(path), replacing("-", path) as part, part.open("wb") as file:
         pq.write_table(table, file, compression="zstd", row_group_size=ROW_GROUP_ROWS)

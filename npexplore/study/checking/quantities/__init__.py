@@ -63,11 +63,7 @@ def without_rule(row: Row) -> str:
 
 def refuse_another_unit(row: Row, ledger: Ledger) -> None:
     """Raise InputError if the unit of a row has another dimension than all other rows of its quantity."""
-    others = {
-        other_row.unit
-        for other_row in ledger.select(design=row.design, quantity=row.quantity)
-        if other_row.key != row.key
-    }
+    others = {r.unit for r in ledger.select(design=row.design, quantity=row.quantity) if r.key != row.key}
     others = {unit for unit in others if unit in UNITS}
     if row.unit in UNITS and others and UNITS[row.unit][0] not in {UNITS[unit][0] for unit in others}:
         raise InputError(

@@ -82,10 +82,8 @@ def _miss_share(row: Row) -> float:
 def _per_cycle(row: Row) -> float:
     """Return instructions per cycle: the value of one core, reduced by the cycles of cache misses."""
     p = _parameters(row)
-    program_cycles = cycles(p)
-    return (
-        _reference(f"xdp.tx.r{p.ring}.ipc.c1") * program_cycles / (program_cycles + packet_miss(p) * int(p.miss_cycles))
-    )
+    hit_cycles = cycles(p)
+    return _reference(f"xdp.tx.r{p.ring}.ipc.c1") * hit_cycles / (hit_cycles + packet_miss(p) * int(p.miss_cycles))
 
 
 def _transactions(row: Row) -> float:
@@ -135,12 +133,8 @@ def _latency(row: Row) -> float:
 def _share_below(row: Row) -> float:
     """Return the share of packets whose latency is below the time that the row's quantity names."""
     limit_s = float(row.quantity.split()[-2]) * US  # "share of packets below 10 us"
-    shortest, longest = _latencies(row)
-    return (
-        float(shortest < limit_s)
-        if shortest == longest
-        else min(1.0, max(0.0, (limit_s - shortest) / (longest - shortest)))
-    )
+    min_s, max_s = _latencies(row)
+    return float(min_s < limit_s) if min_s == max_s else min(1.0, max(0.0, (limit_s - min_s) / (max_s - min_s)))
 
 
 def _counter(row: Row) -> float:
