@@ -1,10 +1,10 @@
-"""The usual study of one machine: how fast with usual packets, what binds, latency under load, what would help, cost.
+"""Runs the standard study of one machine: highest rates, bottleneck, latency under load, helpful changes, cost.
 
-    workloads   Ethernet frames of 64 bytes, the IMIX of Ethernet testers, the user's capture if there is one
-    subject     the capture, else the 64-byte frames: latency under load, single changes and the front are its
-    front       the priced knobs at half, present and double value, the changes that gain most first
+    workloads   Ethernet frames of 64 bytes, the IMIX of Ethernet testers, and the user's capture if there is one
+    subject     the workload of the questions on latency, changes and cost: the capture, else the 64-byte frames
+    front       the priced knobs at half, present and double value, knobs with the largest gain first
 
-Every answer comes from the study of that question (`explain`, `load_curve`, `optimise`); nothing is computed here.
+Every answer comes from another study (`explain`, `load_curve`, `optimise`); nothing is computed here.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from npexplore.study.optimising.optimum import Optimum
 from npexplore.study.optimising.prices import PriceFile
 
 FRAME_BYTES, MIX = 64, "imix_ethernet"
-LOADS = ("10%", "50%", "90%")  # of the highest rate
-MAX_FRONT_KNOBS, ESTIMATE_S = 3, 1.0  # with three values each: 27 estimates of one second
-BUDGET_S = 60.0  # of a page
-CHANGES_SHARE = 0.6  # of the budget: after it no further changes are tried
+LOADS = ("10%", "50%", "90%")  # offered loads as shares of the highest rate
+MAX_FRONT_KNOBS, ESTIMATE_S = 3, 1.0  # three knobs with three values each take 27 estimates of one second
+BUDGET_S = 60.0  # default time budget of a study
+CHANGES_SHARE = 0.6  # share of the budget after which no further changes are tried
 HELP, LATENCY = "what would help", "latency under load"
 OVER = "the time of {:g} s for this study is over: {}"
 
 
 @dataclass(frozen=True, repr=False)
 class MachineStudy(Result):
-    """A machine's answers to the usual questions. explanations: one for each workload, the subject's last.
+    """The answers of a standard study. explanations: one for each workload, the subject's last.
 
-    load: of the subject; front: None without prices; refused: why a question has no answer, by its name.
+    load: the subject's load curve; front: None without prices; refused: by question, why it has no answer.
 
     Example:
         >>> from npexplore.study import study_machine
@@ -64,22 +64,22 @@ class MachineStudy(Result):
 
     @property
     def subject(self) -> Explanation:
-        """The explanation of the workload that the other questions are about."""
+        """The explanation of the workload that the other questions use."""
         return self.explanations[-1]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each workload: rates, the bytes they count, share of line rate, what binds."""
-        return [rate_row(one) for one in self.explanations]
+        """Return a row for each workload, as `rate_row` makes it."""
+        return [rate_row(explanation) for explanation in self.explanations]
 
     def heading(self) -> str:
-        """Return the machine and what the table says."""
+        """Return the title of the table."""
         return f"{self.design}: highest rates"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore study`."""
         document = {
             "design": self.design, "rates": self.records(),
-            "explanations": [one.to_dict() for one in self.explanations],
+            "explanations": [explanation.to_dict() for explanation in self.explanations],
             "load": None if self.load is None else self.load.to_dict(),
             "front": None if self.front is None else self.front.to_dict(),
             "refused": dict(self.refused),
@@ -88,7 +88,7 @@ class MachineStudy(Result):
 
 
 def rate_row(e: Explanation) -> dict[str, Any]:
-    """Return the highest rate with a workload: packets/s, bit/s, the bytes counted, share of line rate, what binds."""
+    """Return the highest rate with a workload: Mpps, Mb/s and the bits counted, share of line rate, bottlenecks."""
     best, line = e.best, e.line
     low, high = best.ci95.get("throughput_bps", (0.0, 0.0))
     return {
@@ -105,7 +105,7 @@ def rate_row(e: Explanation) -> dict[str, Any]:
 
 
 def usual_workloads(design: Design, capture: Workload | None = None) -> list[Workload | None]:
-    """Return the workloads of a study, the subject last; a design that brings its own packets has these alone."""
+    """Return the workloads of a study, the subject last; a design with its own packets has no other workload."""
     if design.own is not None:
         return [capture]
     frames, mix = workload(frame_bytes=FRAME_BYTES), workload(mix=MIX)
@@ -113,7 +113,7 @@ def usual_workloads(design: Design, capture: Workload | None = None) -> list[Wor
 
 
 def _left_s(budget_s: float | None, began: float) -> float:
-    """Return how many seconds of a budget are left."""
+    """Return the remaining seconds of a budget (None: infinity)."""
     return inf if budget_s is None else budget_s - (perf_counter() - began)
 
 
@@ -129,16 +129,16 @@ def study_machine(
     answered: Callable[[Explanation], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> MachineStudy:
-    """Return the usual study of a machine, the highest rates first.
+    """Return the standard study of a machine.
 
-    design: the machine. workloads: the packets, the subject last (none: `usual_workloads`). prices: costs of the user's
-    own; without them there is no front. seed: of all runs. changes: also try single changes. budget_s: seconds after
-    which no further question is begun (None: no end); what is left out is in `refused`. workers: threads or
-    processes. answered: called with each workload's explanation. progress: called with the question, and the points
-    done and in all. Raises InputError; a question without an answer is in `refused` instead.
+    design: the machine. workloads: the packets, the subject last (none: `usual_workloads`). prices: the user's own
+    costs; without prices there is no front. seed: seed of all runs. changes: also try single changes. budget_s: seconds
+    after which no further question is started (None: no limit); skipped questions are in `refused`. workers: number of
+    threads or processes. answered: called with each workload's explanation. progress: called with (question, points
+    done, all points). Raises InputError; a question without an answer is in `refused` instead.
     """
     design = design_of(design)
-    loads = [None if one is None else as_workload(one) for one in workloads] or usual_workloads(design)
+    loads = [None if load is None else as_workload(load) for load in workloads] or usual_workloads(design)
     left_s = partial(_left_s, budget_s, perf_counter())
 
     def points_of(question: str) -> Callable[[int, int], None]:
@@ -189,10 +189,9 @@ def study_machine(
 def front_knobs(
     design: Design, load: Workload | None, prices: Sequence[PriceFile], tried: WhatIf, left_s: float = inf
 ) -> dict[str, list[Any]]:
-    """Return the knobs of the front with their values: priced ones, those whose change gains most first.
+    """Return up to MAX_FRONT_KNOBS priced knobs with their values, knobs with the largest gain first.
 
-    left_s: seconds that the estimates of all combinations may take, a second each.
-
+    left_s: time in s for the estimates of all combinations, one second each.
     Raises InputError if the prices charge no number that can be changed.
     """
     priced = {name for file in prices for name in file.per}

@@ -1,7 +1,7 @@
-"""Many captures through one machine on any executor: each is a run of its own, with a folder of its own.
+"""Runs many captures through one machine on any executor: one run and one folder of results for each capture.
 
-FOLDER/NAME has what `npexplore run --trace NAME --out` writes and at last run.json, the document of that run with a
-hash of what it depends on. A capture whose run.json is there, and has the same hash, is not run again.
+FOLDER/NAME has the files that `npexplore run --trace NAME --out` writes, and run.json, written last: the document of
+the run with a hash of all its inputs. A capture is not run again if its run.json has the same hash.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COUNTS = (*ENDS, "forwarded")
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of `Design.run`, and of `route_run` where a router forwards what leaves the machine by `port`."""
+    """Options of `Design.run`, and of `route_run` if a router forwards packets that leave the machine by `port`."""
 
     seed: int = 1
     speed: float | None = None
@@ -53,7 +53,7 @@ class RunOptions:
 
 
 class CaptureRun(NamedTuple):
-    """What a worker needs to run one capture; key: the hash of what the result depends on."""
+    """The arguments of one run for a worker; key: the hash of everything that the result depends on."""
 
     design: Design
     trace: str
@@ -68,29 +68,29 @@ def run_each(
     router: Router | None = None, port: str | None = None, any_station: bool = False, executor: Wanted = None,
     workers: int | None = None, resume: bool = True, progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Run each capture alone through a design, several at once, and return a table with one row for each.
+    """Run each capture through a design, several in parallel, and return a table with one row for each capture.
 
-    The folder of a capture, named as its file, gets the files of `npexplore.solvers.write_run` (and `route_run`), bit
-    for bit those of a run of that capture alone, and run.json. A capture that cannot be run has the reason in `error`.
+    A capture's folder, named as its file, gets the files of `npexplore.solvers.write_run` (and `route_run`), identical
+    to those of a run of this capture alone, and run.json. A capture that cannot be run has the reason in `error`.
 
     Args:
         of: a design, or anything that `npexplore.design` takes.
         captures: files, folders and patterns, as `read_capture` takes them.
         out: the folder for the captures' folders. Workers of a cluster must see it and the captures by the same names.
         seed, speed, rate, loops, by_resource: as in `Design.run`.
-        memory_bytes: refuse a capture whose run needs more (None: more than there is).
-        router: a golden router that forwards what leaves the machine.
-        port: the router's port by which all packets come (None: its first).
+        memory_bytes: refuse a capture whose run needs more memory (None: more than is available).
+        router: a golden router that forwards packets that leave the machine.
+        port: the router's port on which all packets arrive (None: its first).
         any_station: forward frames whatever their destination MAC address.
         executor: "threads" (the default), "processes", "tcp://HOST:PORT" of a Dask cluster, or a `concurrent.futures`
             executor.
         workers: the number of threads or processes.
-        resume: use the results in `out` of the same captures, design and options, and go on from checkpoints of runs
-            that were stopped; if False all are computed anew.
-        progress: called with (captures done, captures in all).
+        resume: use results in `out` of the same captures, design and options, and continue stopped runs from their
+            checkpoints; if False, compute all again.
+        progress: called with (captures done, all captures).
 
     Raises:
-        InputError: for options that are impossible, two captures with one name, or if no capture can be run.
+        InputError: impossible options, a capture named twice, or no capture that can be run.
         NpexploreError: a worker process died; finished results are in `out`.
 
     Example:
@@ -141,9 +141,9 @@ def run_each(
 
 
 def run_captures(runs: Sequence[CaptureRun]) -> list[dict[str, Any]]:
-    """Run captures one after the other and write their files; return the documents of run.json.
+    """Run captures one after the other, write their files, and return the documents of their run.json.
 
-    A document of a capture that cannot be run has `error`, and says whether the capture is `missing`.
+    The document of a capture that cannot be run has `error`, and `missing`: whether the capture does not exist.
     """
     return [_run(run) for run in runs]
 
@@ -182,7 +182,7 @@ def _run(run: CaptureRun) -> dict[str, Any]:
 
 
 def _folders(traces: Sequence[str], out: Path) -> list[tuple[Path, Path]]:
-    """Return each capture's path and the folder of its results: its place below the folder that all captures share."""
+    """Return each capture's path and result folder: its path relative to the captures' common folder, below `out`."""
     files = [Path(sample_path(trace)).absolute() for trace in traces]
     if "-" in traces:
         raise InputError("each capture must be a file that can be read again; standard input can be read only once")
@@ -190,15 +190,15 @@ def _folders(traces: Sequence[str], out: Path) -> list[tuple[Path, Path]]:
     if len(set(resolved)) < len(files):
         twice = next(trace for k, trace in enumerate(traces) if resolved[k] in resolved[:k])
         raise InputError(f"{twice}: is named twice; each capture is run once")
-    shared = os.path.commonpath([file.parent for file in files])
-    folders = [out / file.relative_to(shared) for file in files]
+    common_folder = os.path.commonpath([file.parent for file in files])
+    folders = [out / file.relative_to(common_folder) for file in files]
     if file := next((folder for folder in folders if folder.is_file()), None):
         raise InputError(f"{file}: is a file, and results would be a folder of this name; choose another than {out}")
     return list(zip(files, folders, strict=True))
 
 
 def _key(trace: Path, same_for_all: tuple[str, str, bytes]) -> str:
-    """Return the hash of what a result depends on: the capture, and what is the same for all; "" without a capture."""
+    """Return the hash of a result's inputs: the capture, and the inputs of all captures; "" without a capture."""
     try:
         capture = capture_identity(trace)
     except OSError:
@@ -207,7 +207,7 @@ def _key(trace: Path, same_for_all: tuple[str, str, bytes]) -> str:
 
 
 def _finished(run: CaptureRun) -> dict[str, Any] | None:
-    """Return the document of a capture that was run before; None if there is none, or its files are not all there."""
+    """Return the document of an earlier run with the same inputs; None if it or one of its files is missing."""
     try:
         document: dict[str, Any] = json.loads((run.folder / RESULT_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -219,14 +219,14 @@ def _finished(run: CaptureRun) -> dict[str, Any] | None:
 
 
 def _checked(run: CaptureRun, document: dict[str, Any]) -> dict[str, Any]:
-    """Return a worker's document; one whose worker sees other files than this computer has that as its error."""
+    """Return a worker's document, or an error document if the worker sees other files than this computer."""
     if document.get("missing") and Path(run.trace).exists():
-        where = f"{run.trace}: is here, but not where the worker looks"
+        problem = f"{run.trace}: is here, but not where the worker looks"
     elif "error" not in document and not (run.folder / RESULT_FILE).is_file():
-        where = f"{run.folder}: was written where the worker is, and not here"
+        problem = f"{run.folder}: was written where the worker is, and not here"
     else:
         return document
-    return {"error": f"{where}: workers must see captures and results under the same names"}
+    return {"error": f"{problem}: workers must see captures and results under the same names"}
 
 
 def _row(name: str, run: CaptureRun, document: dict[str, Any]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""One resource alone: what each solver and exact theory say of it, closed and open, without a machine around it."""
+"""Explores one resource alone, closed and open, by each solver and by exact theory."""

@@ -1,8 +1,8 @@
-"""What solvers and theory say of one resource, at each number of threads or each offered load: a tidy table.
+"""Tabulates the answers of solvers and theory for one resource, over numbers of threads or offered loads.
 
-closed: so many threads always have a packet there.       open: packets come at a rate.
+closed: a fixed number of threads always have a packet at the resource.       open: packets arrive at a rate.
 
-utilization = throughput / the most that the resource allows, also where visits use one of its members alone
+utilization = throughput / highest rate of the resource, also if all visits use one of its members
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from npexplore.study.laboratory.lone import LoneResource
 
 SOLVERS = ("bounds", "queueing", "simulation", "theory")
-POINTS = 10  # of a range of loads
-PACKETS, RUNS = 20_000, 8  # of simulations without a ceiling
+POINTS = 10  # points of a range of loads
+PACKETS, RUNS = 20_000, 8  # packets and number of simulations of a resource without a ceiling
 MAX_THREADS = 1024
-MAX_VISIT_S = 0.01  # of a simulation, whose cost grows with the length of a visit: 15 s for this one
-AMPLE = 128  # threads of open points, beside those that a visit alone keeps
+MAX_VISIT_S = 0.01  # longest simulated visit; simulating such visits takes 15 s
+AMPLE = 128  # threads at open points, in addition to the threads that unloaded visits occupy
 MEMBER_OPERANDS = ("bank", "member", "requester", "source", "target", "path")
 
 
@@ -46,7 +46,7 @@ def closed(
     lone: LoneResource, threads: Sequence[int], trace: str | Path | Capture | None, solvers: Sequence[str], seed: int,
     precision: float,
 ) -> Exploration:  # fmt: skip
-    """Return answers with so many threads, each of which always has a packet."""
+    """Return answers at numbers of threads, each of which always has a packet."""
     for number in threads:
         if number != int(number) or not 1 <= number <= MAX_THREADS:
             raise InputError(f"{lone.kind}: threads must be whole numbers in 1..{MAX_THREADS}, got {number!r}")
@@ -63,7 +63,7 @@ def opened(
     lone: LoneResource, rate: str | float | Sequence[float | str], arrivals: str,
     trace: str | Path | Capture | None, solvers: Sequence[str], seed: int, precision: float,
 ) -> Exploration:  # fmt: skip
-    """Return answers at offered loads, with threads enough that packets wait at the resource alone."""
+    """Return answers at offered loads, with enough threads that packets wait only at the resource."""
     with _about(lone.kind):
         process = parse_arrivals(arrivals)[0]
     if process == "saturated":
@@ -80,13 +80,13 @@ def opened(
 
 
 def open_threads(lone: LoneResource) -> int:
-    """Return so many threads that packets behind arrivals wait at the resource alone, as in `opened`."""
+    """Return enough threads that packets with arrivals wait only at the resource, as in `opened`."""
     return _Query(lone, lone.design(1), lone.operands, lone.packets(), (), 0, 0.0, False).enough_threads()
 
 
 @dataclass
 class _Query:
-    """One resource's questions to solvers."""
+    """Solves points of one resource. alone: the resource with one thread; visit_s: time of an unloaded visit in s."""
 
     lone: LoneResource
     alone: Design
@@ -101,15 +101,15 @@ class _Query:
         for solver in self.solvers:
             one_of(f"{self.lone.kind}: solver", solver, SOLVERS)
         demands = self.alone.demands(self.load)
-        every = demands.ceilings()
+        ceilings = demands.ceilings()
         self.visit_s = float(demands.demands.latency)
-        self.alone_s = self.visit_s if brought_by(demands) else None  # once a packet has come
-        servers = [most for name, most in every.items() if not name.startswith("threads")]
+        self.alone_s = self.visit_s if brought_by(demands) else None  # if packets arrive by themselves
+        servers = [most for name, most in ceilings.items() if not name.startswith("threads")]
         self.ceiling = min(servers, default=float("inf"))
         self.theory = theory_of(self.lone) if self.has_theory else None
 
     def enough_threads(self) -> int:
-        """Return so many threads that packets behind arrivals wait at the resource alone."""
+        """Return enough threads that packets with arrivals wait only at the resource."""
         if not isfinite(self.ceiling):
             return MAX_THREADS
         return min(AMPLE + ceil(8 * self.ceiling * self.alone.demands(self.load).demands.latency), MAX_THREADS)
@@ -117,7 +117,7 @@ class _Query:
     def point(
         self, solver: str, design: Design, load: Workload, threads: int | None = None, rate_pps: float | None = None
     ) -> Point:
-        """Return one answer."""
+        """Return one solver's answer at one point, or the reason for its refusal."""
         empty = Point(solver, threads, rate_pps)
         try:
             if solver == "theory":
@@ -150,7 +150,7 @@ class _Query:
         return design.estimate(load, seed=self.seed, precision=self.precision)
 
     def _runs(self, empty: Point, design: Design, load: Workload) -> Point:
-        """Return the mean of independent runs, with its 95 % interval: a policer, a delay have no saturated rate."""
+        """Return the mean of independent runs with its 95 % interval, for resources without a highest rate."""
         points = [self._answered(empty, design.simulate(load, self.seed + k, packets=PACKETS)) for k in range(RUNS)]
         rates = np.array([point.throughput_pps for point in points], dtype=float)
         mean, half = float(rates.mean()), student(RUNS - 1) * float(rates.std(ddof=1)) / sqrt(RUNS)
@@ -162,12 +162,12 @@ class _Query:
         low, high = p.ci95.get("rate_pps", (None, None))
         if low is None and "throughput_bps" in p.ci95:
             low, high = (end * p.rate_pps / p.throughput_bps for end in p.ci95["throughput_bps"])
-        early, late = p.ci95.get("latency_s", (None, None))
-        times = p.latency_s
+        latency_low, latency_high = p.ci95.get("latency_s", (None, None))
+        latency = p.latency_s
         return replace(
             empty, throughput_pps=p.rate_pps, utilization=p.rate_pps / self.ceiling,
-            latency_s=times.mean, p50_s=times.p50, p95_s=times.p95, p99_s=times.p99, low_pps=low, high_pps=high,
-            low_s=early, high_s=late, loss=p.loss,
+            latency_s=latency.mean, p50_s=latency.p50, p95_s=latency.p95, p99_s=latency.p99, low_pps=low, high_pps=high,
+            low_s=latency_low, high_s=latency_high, loss=p.loss,
         )  # fmt: skip
 
     def _theory(self, empty: Point) -> Point:
@@ -184,19 +184,19 @@ class _Query:
         return replace(empty, throughput_pps=rate, utilization=rate / self.ceiling, latency_s=seconds, loss=loss)
 
     def exploration(self, points: Sequence[Point]) -> Exploration:
-        """Return all answers."""
+        """Return the exploration of all points; raises NpexploreError if every point was refused."""
         lone, theory = self.lone, self.theory
         if not any(point.refused is None for point in points):
             raise NpexploreError(f"{lone.kind}: {points[0].refused}")
-        named = None
+        source = None
         if theory is not None:
-            named = {"name": theory.name, "source": theory.source, "open": "bound" if theory.bounded else "exact"}
+            source = {"name": theory.name, "source": theory.source, "open": "bound" if theory.bounded else "exact"}
         parameters = {**lone.parameters, **lone.operands}
-        return Exploration(lone.kind, parameters, self.ceiling, tuple(points), named)
+        return Exploration(lone.kind, parameters, self.ceiling, tuple(points), source)
 
 
 def packets_of(lone: LoneResource, trace: str | Path | Capture | None) -> tuple[Workload, Mapping[str, Any]]:
-    """Return the packets, and the operands that they give: of a capture, lengths and hashed destinations."""
+    """Return the packets and the visit's operands; a capture gives lengths, and members by hashed destinations."""
     if trace is None:
         return lone.packets(), lone.visit_operands()
     from npexplore.machine.described.defaults import choices
@@ -213,15 +213,15 @@ def packets_of(lone: LoneResource, trace: str | Path | Capture | None) -> tuple[
             operands[name] = LENGTH
         elif name in MEMBER_OPERANDS:
             number = choices(lone.resource, name)
-            values, place = np.unique(targets, return_inverse=True)
-            hashes = np.array([crc32(int(one).to_bytes(8, "big")) % number for one in values], dtype=np.int64)
-            columns[HASHED] = hashes[place.reshape(-1)]
+            values, index = np.unique(targets, return_inverse=True)
+            hashes = np.array([crc32(int(target).to_bytes(8, "big")) % number for target in values], dtype=np.int64)
+            columns[HASHED] = hashes[index.reshape(-1)]
             operands[name] = f"packet.{HASHED}"
     return replace(load, columns=columns), operands
 
 
 def _rates(kind: str, rate: str | float | Sequence[float | str], ceiling: float, load: Workload) -> list[float]:
-    """Return offered loads in packets a second: `A..B`, one, or a list; plain numbers are shares of the ceiling."""
+    """Return offered loads in packets/s from `A..B`, one rate or a list; plain numbers are shares of the ceiling."""
 
     def one(text: float | str) -> float:
         try:
@@ -251,7 +251,7 @@ def _rates(kind: str, rate: str | float | Sequence[float | str], ceiling: float,
 
 @contextmanager
 def _about(kind: str) -> Iterator[None]:
-    """Name the resource in errors."""
+    """Put the name of the resource in front of errors."""
     try:
         yield
     except InputError as error:

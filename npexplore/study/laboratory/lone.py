@@ -1,4 +1,4 @@
-"""A resource with the visit that packets make to it, and the machine in which threads do nothing else."""
+"""Defines a resource with its visit, and the machine in which threads only visit this resource."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import workload
 
 PACKET_BYTES = 64
-HELD = "held"  # the operand of a lock or a pool of buffers: how long a packet keeps it
+HELD = "held"  # operand of a lock or a pool of buffers: how long a packet holds it
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,13 +30,13 @@ class LoneResource:
     """A resource alone, with the visit that packets make to it.
 
     Args:
-        kind: the name that it was asked for.
-        resource: the resource itself.
-        visit: what packets do there.
-        operands: values of the visit's operands: numbers, formulas of the packet, or drawn choices.
+        kind: the name under which the resource was requested.
+        resource: the resource.
+        visit: the name of the visit that packets make.
+        operands: values of the visit's operands: numbers, formulas of the packet, or random choices.
         parameters: the parameters that were set, in the units of their names.
-        packet_bytes: length of the packets, where no capture gives it.
-        held_s: seconds for which a packet keeps a lock or a buffer (None: it is no such resource).
+        packet_bytes: length of the packets, without a capture.
+        held_s: seconds for which a packet holds a lock or a buffer (None: any other resource).
     """
 
     kind: str
@@ -48,15 +48,15 @@ class LoneResource:
     held_s: float | None = None
 
     def design(self, threads: int = 1, operands: Mapping[str, OperandValue] | None = None) -> Design:
-        """Return the machine in which threads visit the resource and nothing else.
+        """Return the machine in which threads only visit the resource.
 
-        operands: in place of its own.
+        operands: replace the operands of the resource.
         """
         parts = [self.resource] if self.held_s is None else [self.resource, Delay(HELD)]
         return machine_of(parts, self.steps(operands), threads=threads, name=f"{self.resource.name}_alone")
 
     def steps(self, operands: Mapping[str, OperandValue] | None = None) -> list[Any]:
-        """Return what a thread does with a packet, as steps of a machine (machine/described/steps.py)."""
+        """Return a thread's steps for a packet (machine/described/steps.py)."""
         name = self.resource.name
         if self.held_s is not None:
             return [{"hold": name, "steps": [f"{HELD}.wait(seconds={self.held_s!r})"]}]
@@ -68,12 +68,12 @@ class LoneResource:
 
     @property
     def has_steady_state(self) -> bool:
-        """Whether waits behind arrivals have a mean: not where a switch takes turns, and packets come otherwise."""
+        """Whether waiting times with arrivals have a mean; not for a switch with fixed turns and random paths."""
         in_order = isinstance(self.resource, StaticStreams) and bool(self.resource.turns)
         return not (in_order and self.operands.get("path") == "random")
 
     def number(self, operand: str) -> OperandValue:
-        """Return an operand's value; a formula of the packet as its number, since all packets are alike."""
+        """Return an operand's value; a formula of the packet is evaluated, since all packets are equal."""
         value = self.operands[operand]
         if not isinstance(value, str) or value.partition(":")[0] in DRAWN:
             return value
@@ -84,14 +84,14 @@ class LoneResource:
         return value
 
     def amount(self, operand: str) -> float:
-        """Return the bytes or words of a visit; raises RefusedError where packets do not tell them."""
+        """Return the bytes or words of a visit; raises RefusedError if they are not a number."""
         value = self.number(operand)
         if isinstance(value, str):
             raise RefusedError(f"theory: {operand} = {value} is no number here")
         return float(value)
 
     def packets(self) -> Workload:
-        """Return the packets that visit it, with the members of operands that a program cannot draw."""
+        """Return the packets, with a column for each operand whose random member a program cannot choose."""
         names = self.given_by_packets()
         members = [np.arange(choices(self.resource, name)) for name in names]
         grid = [axis.ravel().astype(np.int64) for axis in np.meshgrid(*members, indexing="ij")]
@@ -100,11 +100,11 @@ class LoneResource:
         return replace(workload(packet_bytes=self.packet_bytes), columns=columns, ordered=False)
 
     def visit_operands(self) -> dict[str, OperandValue]:
-        """Return the operands as a program has them: those that it cannot draw are columns of the packets."""
+        """Return the operands for a program; random members that it cannot choose are columns of the packets."""
         return {**self.operands, **{name: f"packet.{name}" for name in self.given_by_packets()}}
 
     def given_by_packets(self) -> list[str]:
-        """Return the operands that are drawn and that a program cannot draw: columns of the packets."""
-        own = set() if isinstance(self.resource, StaticStreams) else {*self.resource.VISITS[self.visit]}
+        """Return the operands with random members that a program cannot choose, and packets must provide."""
+        operands = set() if isinstance(self.resource, StaticStreams) else {*self.resource.VISITS[self.visit]}
         return [name for name in self.operands
-                if self.operands[name] == "random" and name in own - self.resource.CHANCE]  # fmt: skip
+                if self.operands[name] == "random" and name in operands - self.resource.CHANCE]  # fmt: skip

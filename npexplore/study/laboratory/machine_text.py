@@ -1,4 +1,4 @@
-"""A resource alone as a machine file: its parameters, and threads whose packets visit it and nothing else."""
+"""Writes a resource alone as a machine file: its parameters, and threads whose packets only visit this resource."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from npexplore.study.laboratory.lone import LoneResource
 from npexplore.units import quantity, to_unit, unit_of
 
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-DIGITS = 12  # of a number in a unit of its size; one that needs more stays in the unit of its key
+DIGITS = 12  # a number that needs more digits in a smaller or larger unit keeps the unit of its key
 SIZES = {"s": ("ns", "ps"), "Hz": ("GHz", "MHz", "kHz")}
 
 
 def machine_text(lone: LoneResource, threads: int) -> str:
-    """Return the text of the machine file; raises InputError for a value or a name that no file can have."""
+    """Return the text of the machine file; raises InputError for a value or a name that TOML cannot represent."""
     name, columns = lone.resource.name, lone.given_by_packets()
     if not NAME.fullmatch(name):
         raise InputError(f"a resource in a machine file needs a name of letters, digits and _, got {name!r}")
@@ -38,7 +38,7 @@ def machine_text(lone: LoneResource, threads: int) -> str:
 
 
 def _value(subject: str, key: str, value: Any) -> str:
-    """Return a value as TOML has it; a time or a clock, in the unit that ends its key, as a text with a unit."""
+    """Return a value in TOML; a time or a frequency becomes a text with a unit if this is exact."""
     if isinstance(value, float):
         unit = unit_of(key) or ""
         texts = [f"{to_unit(value, size):.{DIGITS}g} {size}" for size in SIZES.get(unit, ())]

@@ -1,4 +1,4 @@
-"""Answers of solvers and theory for one resource: a row each, and the table of all."""
+"""Defines the answers of solvers and theory for one resource, and the table of all answers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from npexplore.results import Result, plain
 
 @dataclass(frozen=True)
 class Point:
-    """One solver's answer; closed points have `threads`, open ones `rate_pps` (packets a second offered).
+    """One solver's answer; closed points have `threads`, open points `rate_pps` (offered packets/s).
 
-    low_pps, high_pps: 95 % interval of the throughput. low_s, high_s: of the mean latency. loss: share of the packets
-    lost. refused: why there is no answer (None: there is one).
+    low_pps, high_pps: 95 % interval of the throughput. low_s, high_s: 95 % interval of the mean latency. loss: loss
+    ratio. refused: why there is no answer (None: there is one).
     """
 
     solver: str
@@ -43,7 +43,7 @@ class Exploration(Result):
     Args:
         kind: the name of the resource.
         parameters: its parameters and operands.
-        ceiling_pps: the highest rate that it allows by the bounds, without a limit of threads.
+        ceiling_pps: the resource's highest rate by bounds, whatever the number of threads.
         points: the answers.
         theory: name and source of the exact or best known result (None: there is none for this resource).
     """
@@ -59,16 +59,16 @@ class Exploration(Result):
     __hash__ = content_hash
 
     def of(self, solver: str) -> list[Point]:
-        """Return one solver's answers, without those that it refused."""
+        """Return one solver's answers, without refusals."""
         return [point for point in self.points if point.solver == solver and point.refused is None]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each point."""
         rows = []
         for p in self.points:
-            where = {"threads": p.threads} if p.threads is not None else {"rate_mpps": _scaled(p.rate_pps, 1e-6)}
+            load = {"threads": p.threads} if p.threads is not None else {"rate_mpps": _scaled(p.rate_pps, 1e-6)}
             rows.append({
-                "solver": p.solver, **where, "throughput_mpps": _scaled(p.throughput_pps, 1e-6),
+                "solver": p.solver, **load, "throughput_mpps": _scaled(p.throughput_pps, 1e-6),
                 "throughput_low_mpps": _scaled(p.low_pps, 1e-6), "throughput_high_mpps": _scaled(p.high_pps, 1e-6),
                 "utilization": p.utilization, "latency_ns": _scaled(p.latency_s, 1e9),
                 "latency_low_ns": _scaled(p.low_s, 1e9), "latency_high_ns": _scaled(p.high_s, 1e9),
@@ -100,9 +100,9 @@ class Exploration(Result):
         return {name: plain(value) for name, value in document.items()}
 
     def heading(self) -> str:
-        """Return what was explored."""
-        most = f"at most {self.ceiling_pps / 1e6:.4g} Mpps" if isfinite(self.ceiling_pps) else "no highest rate"
-        return f"{self.kind}: {most}"
+        """Return the resource and its highest rate."""
+        ceiling = f"at most {self.ceiling_pps / 1e6:.4g} Mpps" if isfinite(self.ceiling_pps) else "no highest rate"
+        return f"{self.kind}: {ceiling}"
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

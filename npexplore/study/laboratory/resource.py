@@ -1,4 +1,4 @@
-"""`npexplore.resource`: any resource kind or shelf part alone, to be explored closed and open, beside exact theory.
+"""Provides `npexplore.resource`: any resource kind or shelf part alone, explored closed and open, with exact theory.
 
 bank = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns")
 bank.explore(threads=[1, 2, 4, 8, 16])          bank.explore(rate="0.1..0.95")          bank.plot()
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from npexplore.packets import Capture
 
 HELD_S = 1e-7
-HALVES = ("send", "receive")  # visits to a static network that wait for each other
+HALVES = ("send", "receive")  # visits to a static network, each of which waits for the other
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,17 +55,17 @@ class SingleResource(LoneResource):
         arrivals: str = "poisson", trace: str | Path | Capture | None = None,
         solvers: Sequence[str] = SOLVERS, seed: int = 1, precision: float = 0.02,
     ) -> Exploration:  # fmt: skip
-        """Return what solvers and theory say of the resource.
+        """Return the answers of solvers and theory for the resource.
 
         Args:
-            threads: closed: packets that are always there, one number or several (None: 1, 2, 4, 8, 16, unless `rate`
-                or `trace` is given).
-            rate: open: "0.1..0.95" (shares of the highest rate that the resource allows, ten points), a list of
-                shares or of texts such as "2Mpps"; with a trace, the mean rate.
-            arrivals: how packets come when `rate` is given.
-            trace: a capture: its lengths are the bytes of each visit, its destinations hashed choose the member.
-            solvers: among bounds, queueing, simulation, theory.
-            seed: of the simulation.
+            threads: closed: one or several numbers of threads, which always have a packet (None: 1, 2, 4, 8, 16
+                without `rate`).
+            rate: open: "0.1..0.95" (ten shares of the resource's highest rate), a list of shares or of texts such as
+                "2Mpps"; with a trace, the mean rate.
+            arrivals: the arrival process for `rate`.
+            trace: a capture: its lengths are the bytes of each visit, its hashed destinations choose the member.
+            solvers: some of bounds, queueing, simulation, theory.
+            seed: seed of the simulation.
             precision: relative half width of the simulation's interval.
 
         Raises:
@@ -88,10 +88,10 @@ class SingleResource(LoneResource):
         return exploration
 
     def plot(self) -> go.Figure:
-        """Return roofline and curves in one figure, theory as a line: closed beside open.
+        """Return a figure with roofline, the solvers' curves and theory as a line: closed beside open.
 
-        What was explored last is drawn; what was not is explored with the usual points. A bucket that drops has no
-        closed curve, and a resource without a highest rate none behind arrivals but what was explored.
+        The last explorations are drawn; a missing one is computed with the default points. A token bucket that drops
+        has no closed curve. A resource without a highest rate has an open curve only if it was explored.
         """
         if "closed" not in self.explored and not isinstance(self.resource, Policer):
             self.explore()
@@ -102,22 +102,24 @@ class SingleResource(LoneResource):
         return figure
 
     def to_toml(self, threads: int = 8) -> str:
-        """Return the text of a machine file in which so many threads visit the resource and nothing else.
+        """Return the text of a machine file in which `threads` threads only visit the resource.
 
-        Every parameter and operand stands in it. Raises InputError for a value or a name that no such file can have.
+        The text has every parameter and operand. Raises InputError for a value or a name that TOML cannot represent.
         """
         return machine_text(self, threads)
 
     def __repr__(self) -> str:
-        set_ = [f"{name}={value!r}" for name, value in {**self.parameters, **self.operands}.items()]
-        return f"resource({', '.join([repr(self.kind), *set_])})"
+        settings = [f"{name}={value!r}" for name, value in {**self.parameters, **self.operands}.items()]
+        return f"resource({', '.join([repr(self.kind), *settings])})"
 
     def _repr_html_(self) -> str:
-        own, _ = named(self.kind)
+        settings, _ = named(self.kind)
         rows: list[tuple[object, object]] = [*self.parameters.items()]
         rows += [(f"{self.visit}: {name}", value) for name, value in self.operands.items()]
-        rows += [("servers", ", ".join(str(one.name) for one in self.resource.servers() if one.role != "hidden"))]
-        return html_table(("parameter", "value"), rows, f"{self.kind}: {own.about}")
+        rows += [
+            ("servers", ", ".join(str(server.name) for server in self.resource.servers() if server.role != "hidden"))
+        ]
+        return html_table(("parameter", "value"), rows, f"{self.kind}: {settings.about}")
 
 
 def resource(kind: str, *, name: str | None = None, visit: str | None = None, packet_bytes: int = PACKET_BYTES,
@@ -125,12 +127,12 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
     """Return a resource alone, by the name of its kind or part.
 
     Args:
-        kind: "banks", "bus", "hash", "sram", "crossing", a kind of docs/resources.md, or a part of the shelf.
-        name: what it is called in a machine (None: `kind`).
-        visit: what packets do there (None: the kind's usual visit).
+        kind: "banks", "bus", "hash", "sram", "crossing", a kind of docs/resources.md, or a shelf part.
+        name: the resource's name in a machine (None: `kind`).
+        visit: the visit that packets make (None: the kind's default).
         packet_bytes: length of the packets.
-        parameters: the kind's parameters: `banks=4`, `word="10 ns"` or `word_s=1e-8`; and values of the visit's
-            operands: a number, a formula of the packet ("packet.packet_bytes"), or a member that is drawn ("random",
+        parameters: the kind's parameters, such as `banks=4`, `word="10 ns"` or `word_s=1e-8`; and values of the visit's
+            operands: a number, a formula of the packet ("packet.packet_bytes"), or the choice of a member ("random",
             "round_robin", "hot:0.5").
 
     Raises:
@@ -143,15 +145,15 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
         >>> [(p.solver, p.threads, round(p.throughput_pps / 1e6, 1)) for p in table.points][-1]
         ('bounds', 2, 57.1)
     """
-    own, default = named(kind)
+    settings, default = named(kind)
     if default.alone:
         raise InputError(f"{kind} cannot be explored alone: {default.alone}; put it into a machine (machine_of)")
     called = name or kind
     first, _ = built(kind, called, {})
     held = HELD_S if isinstance(first, Lock | BufferPool) else None
-    set_, of_visit = dict(parameters), dict[str, OperandValue]()
-    if held is not None and HELD in set_:
-        text = str(set_.pop(HELD))
+    kind_parameters, visit_operands = dict(parameters), dict[str, OperandValue]()
+    if held is not None and HELD in kind_parameters:
+        text = str(kind_parameters.pop(HELD))
         held = quantity(f"{kind}: {HELD}", text, "s")
         if not 0 <= held < inf:
             raise InputError(f"{kind}: {HELD} must be at least 0 s, got {text!r}")
@@ -162,23 +164,23 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
             "stream, which sends and receives"
         )
     known = {*first.VISITS[method]}
-    for key in list(set_):
+    for key in list(kind_parameters):
         if key in known and not _is_parameter(kind, key):
-            of_visit[key] = operand(f"{kind} ({kind_named(kind)}): {key}", key, set_.pop(key))
-    part, table = built(kind, called, set_)
-    operands = operands_of(part, method, default.operands, own.operands, of_visit)
+            visit_operands[key] = operand(f"{kind} ({kind_named(kind)}): {key}", key, kind_parameters.pop(key))
+    part, table = built(kind, called, kind_parameters)
+    operands = operands_of(part, method, default.operands, settings.operands, visit_operands)
     members = getattr(part, "members", 1)
     if "member" in part.VISITS[method] and isinstance(members, int) and members > 1:
         operands.setdefault("member", "random")
     lone = SingleResource(kind, part, method, operands if held is None else {}, table, packet_bytes, held)
     try:
-        demands = lone.design().demands(lone.packets())  # faults of operands show here
+        demands = lone.design().demands(lone.packets())  # raises for faulty operands
     except NpexploreError as error:
-        said = re.sub(rf"^(steps\[0\]: |{called}_alone: steps, line \d+: )", "", str(error))
-        raise InputError(f"{kind} ({kind_named(kind)}): {said}") from None
+        reason = re.sub(rf"^(steps\[0\]: |{called}_alone: steps, line \d+: )", "", str(error))
+        raise InputError(f"{kind} ({kind_named(kind)}): {reason}") from None
     if not demands.demands.latency and not demands.ceilings() and not isinstance(part, Policer):
-        every = {**table, **operands, HELD: held}
-        times = " and ".join(f"{key} = {value!r}" for key, value in every.items() if value in (0, "0"))
+        values = {**table, **operands, HELD: held}
+        times = " and ".join(f"{key} = {value!r}" for key, value in values.items() if value in (0, "0"))
         raise InputError(f"{kind} ({kind_named(kind)}): a visit takes no time with {times}; set a time above 0 s")
     return lone
 

@@ -1,12 +1,12 @@
-"""Members that queueing does not see as they are chosen: it takes them as alike and drawn at random for each packet.
+"""Refuses queueing answers for choices of members that the queueing model does not represent.
 
-Where a resource alone is measured to be within 5 % all the same, queueing answers; elsewhere simulation does.
+The model treats members as equal and chosen at random for each packet. It answers where the error of a resource alone
+was measured to be within 5 %; elsewhere simulation is needed.
 
-    in turn    exact where chance decides nothing (solve/event_graph.py), and at a crossing; else 10 to 300 % off
-    hot        one member is preferred: 7 to 440 % off, but at a switch of the same words for all
-    random     held against theory for banks, crossings, servers and channels behind arrivals, and requesters of an
-               arbiter; closed, constant times at members drawn are 6 to 59 % off, DRAM's banks and ports of networks
-               12 to 1,500 %
+    in turn    exact without randomness (solve/event_graph.py), and at a crossing; otherwise errors of 10 to 300 %
+    hot        one member is preferred: errors of 7 to 440 %, except at a switch with equal words for all paths
+    random     tested against theory for banks, crossings, servers and channels with arrivals, and requesters of an
+               arbiter; closed, with constant times, errors of 6 to 59 %; DRAM's banks, ports of networks 12 to 1,500 %
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from npexplore.machine.resources.base import OperandValue
 from npexplore.solve.prediction import Prediction
 from npexplore.study.laboratory.lone import LoneResource
 
-HASHED = "hashed"  # the column of a capture's packets that chooses a member
+HASHED = "hashed"  # column of a capture's packets that chooses a member
 EXACT = "deterministic event graph"
-CLOSED = {BankedMemory: ("bank",), Arbiter: ("requester",)}  # operands that may be drawn at random, by kind
+CLOSED = {BankedMemory: ("bank",), Arbiter: ("requester",)}  # operands that may be random, by kind
 OPEN = {**CLOSED, FifoServer: ("member",), TokenChannel: ("member",), Arbiter: ("requester", "member")}
 
 
 def unseen_members(
     lone: LoneResource, operands: Mapping[str, OperandValue], answer: Prediction, closed: bool
 ) -> str | None:
-    """Return why a queueing answer does not hold for the members that packets choose; None where it does.
+    """Return why a queueing answer is not valid for the packets' choice of members; None if it is valid.
 
-    operands: of the visit, in which a capture has a column in place of what is drawn. closed: whether threads always
-    have a packet, or packets come at a rate.
+    operands: the visit's operands, where a capture's column replaces a random choice. closed: whether threads always
+    have a packet (False: packets arrive at a rate).
     """
     for operand, value in operands.items():
         if value == f"packet.{HASHED}" and not _alone(lone, operand):
@@ -53,15 +53,15 @@ def unseen_members(
         if how == "random" and operand in known:
             continue
         chosen = {"hot": f"prefer one {operand} ({value})", "round_robin": f"choose each {operand} in turn"}
-        said = chosen.get(how, f"draw their {operand}")
+        choice = chosen.get(how, f"draw their {operand}")
         return (
-            f"queueing: packets {said}, and how they wait at such members of a {lone.kind} alone is not known within "
+            f"queueing: packets {choice}, and how they wait at such members of a {lone.kind} alone is not known within "
             "5 %; use simulation"
         )
     return None
 
 
 def _alone(lone: LoneResource, operand: str) -> bool:
-    """Say whether there is one member to choose."""
+    """Return whether there is only one member to choose."""
     numbers = {getattr(lone.resource, name, None) for name in MEMBERS.get(operand, ())}
     return numbers == {1}

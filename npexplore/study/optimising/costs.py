@@ -1,11 +1,11 @@
-"""What a machine costs, as proxies that rank designs, counted from its resources; facts in models/costs/proxies.toml.
+"""Counts a machine's costs from its resources, as proxies that rank designs; facts are in models/costs/proxies.toml.
 
-    memory_bits  on chip: receive buffer, queues, FIFOs of links, registers of threads, what a design adds as `memory`
-    banks        of DRAM, and channels of word memories
-    bus_pins     data pins of memories: width of a DDR bus, where it is not stated bandwidth / (2 / tCK); word memories
+    memory_bits  on chip: receive buffer, queues, FIFOs of links, registers of threads, and a design's `memory`
+    banks        banks of DRAM, and channels of word memories
+    bus_pins     data pins of memories: width of a DDR bus (if not stated, bandwidth / (2 / tCK)); for word memories
                  width x channels x directions
-    threads      of all pools
-    luts         engines x LUTs of an engine + registers / 64 + multiplexers of n inputs in front of banks, n / 4 a bit
+    threads      threads of all pools
+    luts         engines x LUTs per engine + registers / 64 + multiplexers of n inputs in front of banks, n / 4 per bit
 
 A capacity that models an unlimited queue counts as it is written: costs only compare designs of one family.
 """
@@ -67,7 +67,7 @@ def costs(design: Design) -> dict[str, float]:
 
 
 def costs_of(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Return the costs of a machine; memory: bytes on chip, by name, that no resource of it shows."""
+    """Return the costs of a machine; memory: on-chip bytes by name that belong to no resource."""
     total = dict.fromkeys(COSTS, 0.0)
     for (name, _), amount in parts(machine, memory).items():
         total[name] += amount
@@ -75,7 +75,7 @@ def costs_of(machine: Machine, memory: Mapping[str, float] | None = None) -> dic
 
 
 def parts(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[tuple[str, str], float]:
-    """Return the costs of a machine, each split by the resource that causes it."""
+    """Return the costs of a machine by (cost, resource that causes it)."""
     registers = machine.threads * fact("thread_registers") * fact("word_bits")
     parts = {("threads", "threads"): float(machine.threads), ("memory_bits", "threads"): registers}
     parts["luts", "threads"] = registers / fact("lut_bits")
@@ -86,12 +86,12 @@ def parts(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[t
 
 
 def multiplexer(inputs: int, bits: float) -> float:
-    """Return the LUTs that choose one of some inputs of so many bits; none for a single input."""
+    """Return the LUTs of a multiplexer of some inputs, each of `bits` bits; 0 for a single input."""
     return bits * inputs / fact("lut_inputs_of_multiplexer") if inputs > 1 else 0.0
 
 
 def _ddr(banks: int, channels: int, pins: float) -> dict[str, float]:
-    """Return the costs of DDR memory of some channels, each behind so many data pins."""
+    """Return the costs of DDR memory: banks per channel, channels, data pins per channel."""
     return {
         "banks": banks * channels,
         "bus_pins": pins * channels,
@@ -107,8 +107,8 @@ def counted(resource: Resource) -> dict[str, float]:
 
 @counted.register
 def _(resource: Dram) -> dict[str, float]:
-    wanted = BYTE / resource.byte * resource.timing.t_ck / fact("transfers_per_clock")
-    return _ddr(resource.banks, 1, wanted if resource.bus_bits is None else resource.bus_bits)
+    pins = BYTE / resource.byte * resource.timing.t_ck / fact("transfers_per_clock")
+    return _ddr(resource.banks, 1, pins if resource.bus_bits is None else resource.bus_bits)
 
 
 @counted.register
@@ -158,8 +158,8 @@ def _(resource: Mesh | StaticStreams) -> dict[str, float]:
 
 
 def sources(names: tuple[str, ...] = COSTS) -> dict[str, str]:
-    """Return for each cost what it counts and the sources of the facts behind it."""
-    behind: Mapping[str, tuple[str, ...]] = {
+    """Return for each cost the sources of the facts behind it."""
+    facts_of_cost: Mapping[str, tuple[str, ...]] = {
         "memory_bits": ("thread_registers", "word_bits"),
         "banks": (),
         "bus_pins": ("transfers_per_clock",),
@@ -167,7 +167,7 @@ def sources(names: tuple[str, ...] = COSTS) -> dict[str, str]:
         "luts": ("engine_luts", "thread_registers", "lut_bits", "lut_inputs_of_multiplexer"),
     }
     return {
-        one_of("cost", name, COSTS): "; ".join(dict.fromkeys(proxies()[key].source for key in behind[name]))
+        one_of("cost", name, COSTS): "; ".join(dict.fromkeys(proxies()[key].source for key in facts_of_cost[name]))
         or "counted from the machine's resources"
         for name in names
     }

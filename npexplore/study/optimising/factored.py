@@ -1,11 +1,12 @@
-"""Functions of a machine's knobs over a whole grid from a few machines: a knob that only scales needs no new ones.
+"""Learns functions of a machine's knobs over a whole grid from few machines, by splitting off knobs that only scale.
 
     f(x) = T(x of the joint knobs) x product over the scaling knobs k of s_k(x_k)
 
-A demand is most often a product of knobs (threads, engines, widths, clocks). Which knobs scale a function is found by
-trying: along its axis the function keeps its proportions wherever the other knobs stand. Only combinations of the
-remaining knobs are built. Random points of the grid are then built and compared; where one differs it joins the
-trials and everything is learned again, in the end with all knobs joint.
+Most demands are products of functions of single knobs (threads, engines, widths, clocks). A knob scales a function if
+the function's values along the knob's axis keep their proportions wherever the other knobs are, which is tested from a
+few base points. Machines are built only for combinations of the other, joint knobs. Random points of the grid are then
+built and compared. A point that differs becomes a base point, and everything is learned again; in the last round all
+knobs are joint.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from npexplore.machine.parameters import Value
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Place = tuple[int, ...]  # of a point: the number of its value on each axis
+Place = tuple[int, ...]  # a grid point: the index of its value on each axis
 Evaluate = Callable[[dict[str, Value]], "Mapping[str, float] | None"]
 
-BASES = 3  # places from which every axis is tried
-SMALL = 700  # points of a grid that are all asked whether they are possible
-PLACES = 12  # places from which it is tried which machines are possible
-CHECKS = 24  # points that are built and compared
+BASES = 3  # base points from which every axis is tested
+SMALL = 700  # grids of up to this many points are tested for possibility at every point
+PLACES = 12  # random points from which possibility is tested along every axis
+CHECKS = 24  # random points that are built and compared
 ROUNDS = 3
 SAME = 1e-9
 MOST_BUILDS = 20_000
@@ -37,8 +38,8 @@ MOST_BUILDS = 20_000
 
 @dataclass
 class Factored:
-    """The functions of one grid. axes: values by knob; possible: flags in the grid's shape; built: machines that were
-    made; checked: random points among them at which every function was compared.
+    """The functions of one grid. axes: values by knob; possible: flags in the grid's shape; built: number of machines
+    built; checked: number of random points at which every function was compared.
     """
 
     axes: Mapping[str, Sequence[Value]]
@@ -68,16 +69,16 @@ class Factored:
 def factored(
     axes: Mapping[str, Sequence[Value]], evaluate: Evaluate, possible: Callable[[dict[str, Value]], bool], seed: int = 1
 ) -> Factored:
-    """Learn the functions that `evaluate` gives at a point (None: impossible there) over the grid of some axes.
+    """Return the functions that `evaluate` gives at a point (None: impossible) over the grid of some axes.
 
-    possible: says whether a machine is possible, at less cost than `evaluate`. Raises InputError if too many machines
+    possible: returns whether a machine is possible, faster than `evaluate`. Raises InputError if too many machines
     would have to be built.
     """
     return _Learner(axes, evaluate, possible, np.random.default_rng(seed)).learn()
 
 
 class _Learner:
-    """Tries, tabulates, checks."""
+    """Tests which knobs scale, tabulates the functions, and checks them; caches evaluations by grid point."""
 
     def __init__(
         self, axes: Mapping[str, Sequence[Value]], evaluate: Evaluate, possible: Callable[[dict[str, Value]], bool],
@@ -91,13 +92,13 @@ class _Learner:
         self.could: dict[Place, bool] = {}
 
     def at(self, place: Place) -> Mapping[str, float] | None:
-        """Return the functions at a place, each place once."""
+        """Return the functions at a grid point, evaluated once; None where no machine is possible."""
         if place not in self.seen:
             self.seen[place] = self._evaluate(self._values(place)) if self.can(place) else None
         return self.seen[place]
 
     def can(self, place: Place) -> bool:
-        """Return whether a machine is possible at a place."""
+        """Return whether a machine is possible at a grid point, evaluated once."""
         if place not in self.could:
             self.could[place] = self._possible(self._values(place))
         return self.could[place]
@@ -131,7 +132,7 @@ class _Learner:
         return out
 
     def _possibility(self) -> list[int]:
-        """Return the axes along which machines become possible or impossible; of a small grid all."""
+        """Return the axes along which machines become possible or impossible; for a small grid all axes."""
         if prod(self.shape) <= SMALL:
             return [k for k, n in enumerate(self.shape) if n > 1]
         return [
@@ -140,13 +141,13 @@ class _Learner:
         ]  # fmt: skip
 
     def tried(self) -> list[Place]:
-        """Return the places from which possibility is tried, the same at every call: both ends and random ones."""
+        """Return the points from which possibility is tested, equal at every call: both corners and random points."""
         rng = np.random.default_rng(len(self.shape))
         ends = [tuple(0 for _ in self.shape), tuple(n - 1 for n in self.shape)]
         return ends + [tuple(int(rng.integers(n)) for n in self.shape) for _ in range(PLACES)]
 
     def _over(self, axes: Sequence[int], can: Callable[[Place], bool]) -> Flags:
-        """Return flags over the grid that depend on some axes alone."""
+        """Return flags over the whole grid that only depend on some axes."""
         self._limit(axes)
         small = np.zeros([self.shape[k] if k in axes else 1 for k in range(len(self.shape))], dtype=np.bool_)
         for place in product(*(range(n) for n in small.shape)):
@@ -154,7 +155,7 @@ class _Learner:
         return np.array(np.broadcast_to(small, self.shape))
 
     def _possible_places(self, possible: Flags, count: int) -> list[Place]:
-        """Return random places of possible machines, those first whose neighbours are possible."""
+        """Return random possible points, those with the fewest impossible points along their axes first."""
         flat = np.flatnonzero(possible)
         chosen = self.rng.choice(flat, min(count, len(flat)), replace=False)
         places = [tuple(int(k) for k in np.unravel_index(index, self.shape)) for index in chosen]
@@ -167,7 +168,7 @@ class _Learner:
         return list(dict.fromkeys(name for place in places for name in (self.at(place) or {})))
 
     def _joint(self, bases: Sequence[Place]) -> dict[str, frozenset[int]]:
-        """Return by function the axes that do more than scale it, as seen from the bases."""
+        """Return by function the axes that do not only scale it, tested from the base points."""
         names = self._names(bases)
         joint: dict[str, set[int]] = {name: set() for name in names}
         for k, n in enumerate(self.shape):
@@ -190,11 +191,11 @@ class _Learner:
         table = np.empty([n if k in joint else 1 for k, n in enumerate(self.shape)])
         for place in product(*(range(n) for n in table.shape)):
             table[place] = self._value(name, tuple(j if k in joint else base[k] for k, j in enumerate(place)))
-        parts, here = [table], self._value(name, base)
+        parts, base_value = [table], self._value(name, base)
         for k, n in enumerate(self.shape):
             if k not in joint and n > 1:
                 line = np.array([self._value(name, (*base[:k], j, *base[k + 1 :])) for j in range(n)])
-                scale = line / here if here else np.where(np.isnan(line), np.nan, 1.0)
+                scale = line / base_value if base_value else np.where(np.isnan(line), np.nan, 1.0)
                 parts.append(scale.reshape([n if j == k else 1 for j in range(len(self.shape))]))
         return parts
 
@@ -209,7 +210,7 @@ class _Learner:
         return out
 
     def _right(self, factors: Mapping[str, Sequence[Floats]], place: Place) -> bool:
-        """Return whether the factors give what a machine at a place has."""
+        """Return whether the factors give the values of the machine at a grid point."""
         functions = self.at(place)
         if functions is None:
             return True
@@ -217,14 +218,14 @@ class _Learner:
             learned = prod(float(part[tuple(min(j, n - 1) for j, n in zip(place, part.shape, strict=True))])
                            for part in parts)  # fmt: skip
             if not np.isclose(learned, functions.get(name, 0.0), rtol=SAME, atol=0.0, equal_nan=False):
-                return bool(np.isnan(learned))  # a hole is filled otherwise
+                return bool(np.isnan(learned))  # nan values are handled as holes in `learn`
         return True
 
 
 def _proportional(
     name: str, one: Mapping[int, Mapping[str, float] | None], other: Mapping[int, Mapping[str, float] | None]
 ) -> bool:
-    """Return whether a function keeps its proportions between two lines along an axis, where both have machines."""
+    """Return whether a function is proportional on two lines along an axis, at points possible on both lines."""
     pairs = [
         (a.get(name, 0.0), b.get(name, 0.0)) for j in one.keys() & other.keys()
         if (a := one[j]) is not None and (b := other[j]) is not None

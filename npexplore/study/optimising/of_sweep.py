@@ -1,6 +1,6 @@
-"""The front of a sweep's rows: the cost of each point's machine, and the points that are worth it.
+"""Computes the front of a sweep's rows: the cost of each point's machine, and the points that are worth their cost.
 
-front = points that gain more than the tolerance over every kept one that costs no more     (pareto.worth_their_cost)
+front = points that gain more than the tolerance over every kept point that costs no more     (pareto.worth_their_cost)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MERITS = {"throughput": "throughput_bps", "latency": "latency_mean_ns"}
-COST = "cost"  # the name of a price file's sum, and of the column of any cost
+COST = "cost"  # name of the sum over a price file, and column of the chosen cost
 
 
 def split_front(text: str, prices: PriceFile | None) -> tuple[str, str]:
@@ -29,19 +29,19 @@ def split_front(text: str, prices: PriceFile | None) -> tuple[str, str]:
     if not colon:
         raise InputError(f"--front needs MERIT:COST, as in throughput:luts, got {text!r}")
     one_of("merit of a front", merit, MERITS)
-    own = [] if prices is None else [COST, prices.name]
+    price_names = [] if prices is None else [COST, prices.name]
     if cost == COST and prices is None:
         raise InputError("--front throughput:cost needs --prices TOML, what a unit of each resource costs")
-    return merit, one_of("cost of a front", cost, [*COSTS, *own])
+    return merit, one_of("cost of a front", cost, [*COSTS, *price_names])
 
 
 def front_of(
     rows: pd.DataFrame, design: Design, knobs: Sequence[str], merit: str, cost: str, prices: PriceFile | None = None,
     tolerance: float = 0.05,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the rows on the front, best first, with the column `cost`; several seeds of a point are averaged.
+    """Return the rows on the front, best first, with the column `cost`; rows of one point (seeds) are averaged.
 
-    rows: of a sweep over knobs, of one workload and one solver. Raises InputError for rows of several.
+    rows: rows of a sweep over knobs. Raises InputError for rows of several workloads or solvers.
     """
     for name in ("workload", "solver"):
         if rows[name].nunique() > 1:
@@ -68,4 +68,4 @@ def _cost(design: Design, knobs: dict[str, Any], cost: str, prices: PriceFile | 
     if cost in values:
         return values[cost]
     assert prices is not None
-    return float(priced(prices, point, {name: np.array([one]) for name, one in values.items()}, {})[0])
+    return float(priced(prices, point, {name: np.array([value]) for name, value in values.items()}, {})[0])

@@ -1,12 +1,13 @@
-"""The best machines for their cost, out of many: of a few hundred points all are estimated; of more, bounds prune,
-queueing ranks, and estimates or simulations confirm.
+"""Searches the best machines for their cost: a grid of a few hundred points is simulated whole; in a larger grid bounds
+prune points, queueing ranks them, and estimates or simulations confirm the best.
 
-1. Every point of the grid gets its costs and its upper bound as arrays (study/optimising/space.py).
-2. Up to WHOLE points, all are confirmed. Of more with the same costs, those with the least norm of demands are kept.
-3. Each point has an estimate, never above its bound: first by the norm of demands (latency: with the load that they
-   make), then by queueing, both corrected by how they were off (median) where the next level has answered; then the
-   simulated value. Points on the front of estimates are asked at the next level until all on it are simulated.
-4. A point that a simulated one dominates even at its bound is excluded for good.
+1. The costs and the upper bound of every point are computed as arrays (study/optimising/space.py).
+2. Up to WHOLE points are all confirmed. Of more points, only the few with the smallest norm of demands at each
+   combination of costs go on.
+3. Each point has a predicted merit, never above its bound: first by the norm of demands (latency: with the load that
+   they make), then by queueing, both corrected by the median error of points that have an answer of the next level;
+   finally the simulated value. Points on the predicted front are solved at the next level until all are simulated.
+4. A point that a simulated point dominates even at its bound is excluded for good.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MERITS = ("throughput", "latency")
 TOLERANCE = 0.05
-SAME_COST = 2  # points of equal costs that go on to queueing
+SAME_COST = 2  # number of points of equal costs that go on to queueing
 PACKETS = 2000
 QUEUEING = 400
-WHOLE = 500  # points that are all confirmed
-SIMULATIONS = 100  # of more points
-AT_ONCE = (64, 16)  # points asked in one round of queueing, of simulation
+WHOLE = 500  # grids of up to this many points are confirmed whole
+SIMULATIONS = 100  # confirmed points of larger grids
+AT_ONCE = (64, 16)  # points in one round of queueing and of simulation
 Confirm = Literal["simulation", "estimate"]
 
 
@@ -74,22 +75,23 @@ def optimise(
         design: the machine.
         workload: the packets (None: the design's own).
         knobs: for each knob the values to combine, or a `Span`.
-        costs: names of `study.costs.COSTS` (None: those of `prices`, else those that differ between the points).
-        merits: what to maximise or minimise: "throughput" (packet bits a second), "latency" (mean).
-        prices: costs of the user's own, read from TOML (study/optimising/prices.py).
-        tolerance: points whose costs and merits differ by less than this share count as equal.
+        costs: names of COSTS in study/optimising/costs.py (None: the names of `prices`, else all costs that differ
+            between the points).
+        merits: "throughput" (packet bit/s, maximised), "latency" (mean, minimised), or both.
+        prices: the user's own costs, read from TOML (study/optimising/prices.py).
+        tolerance: relative differences of merits below this count as none.
         queueing: the largest number of points for the queueing model.
-        simulations: the largest number of points to confirm (None: all of up to 500, else 100).
+        simulations: the largest number of points to confirm (None: all of up to 500 points, 100 of more).
         packets: simulated packets for each point, without estimates.
         seed: seed of the simulations.
-        confirm: "estimate" (runs until their interval is narrow; 1 s a point), or "simulation" (one run of `packets`).
-        executor: a `concurrent.futures` executor that runs them (None: threads).
+        confirm: "estimate" (runs until the interval is narrow; 1 s per point), or "simulation" (one run of `packets`).
+        executor: a `concurrent.futures` executor that solves the points (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with a solver's name and the number of points it has answered.
 
     Raises:
         UnknownNameError: a knob, cost or merit that does not exist.
-        InputError: nothing to choose from, or too many knobs that act jointly.
+        InputError: no knobs or costs to choose from, or too many knobs that act jointly.
         ModelError: no combination is a possible machine.
 
     Example:
@@ -101,42 +103,46 @@ def optimise(
     """
     design = design_of(design)
     workload = design.packets(workload)
-    wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
-    if not wanted:
+    merit_names = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
+    if not merit_names:
         raise InputError(f"optimise needs a merit ({', '.join(MERITS)}), got none")
     if costs is not None:
-        own = [file.name for file in prices]
-        costs = [one_of("cost", name, [*COSTS, *own]) for name in dict.fromkeys([*costs, *own])]
+        price_names = [file.name for file in prices]
+        costs = [one_of("cost", name, [*COSTS, *price_names]) for name in dict.fromkeys([*costs, *price_names])]
     if (simulations is not None and simulations < 1) or queueing < 0:
         raise InputError(f"simulations must be at least 1 and queueing 0, got {simulations} and {queueing}")
     boxes(1.0, tolerance)
-    known = space(design, workload, knobs, latency="latency" in wanted)
-    if not known.possible:
-        raise ModelError(f"{design.name}: no machine of the {known.points:,} is possible: {known.reason}")
+    grid = space(design, workload, knobs, latency="latency" in merit_names)
+    if not grid.possible:
+        raise ModelError(f"{design.name}: no machine of the {grid.points:,} is possible: {grid.reason}")
     for file in prices:
-        known.costs[file.name] = priced(file, design, known.costs, known.numeric())
-    usual = [file.name for file in prices] or [name for name in COSTS if known.differs(name)]
-    chosen = tuple(costs) if costs is not None else tuple(usual)
-    if not chosen:
+        grid.costs[file.name] = priced(file, design, grid.costs, grid.numeric())
+    default_costs = [file.name for file in prices] or [name for name in COSTS if grid.differs(name)]
+    cost_names = tuple(costs) if costs is not None else tuple(default_costs)
+    if not cost_names:
         raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
     one_of("confirm", confirm, get_args(Confirm))
-    whole = simulations is None and known.possible <= WHOLE
-    budget = (0, known.possible) if whole else (queueing, simulations or SIMULATIONS)
-    search = _Search(known, workload, chosen, wanted, tolerance, budget, packets, seed, confirm, whole)
+    whole = simulations is None and grid.possible <= WHOLE
+    budget = (0, grid.possible) if whole else (queueing, simulations or SIMULATIONS)
+    search = _Search(grid, workload, cost_names, merit_names, tolerance, budget, packets, seed, confirm, whole)
     search.run(partial(each, task=answer_all, packets=packets, executor=executor, workers=workers), progress)
     return search.result(design.name)
 
 
 @dataclass
 class _Search:
-    """Estimates of the points that are still in the race, and what was asked of them."""
+    """The candidate points with their predicted merits and their answers.
+
+    Arrays have one element per candidate: chosen (the point), price, bound, first and estimate (merits), level (0
+    bounds, 1 queueing, 2 confirmed), alive (not excluded).
+    """
 
     space: Space
     workload: Workload | None
     costs: tuple[str, ...]
     merits: tuple[str, ...]
     tolerance: float
-    budget: tuple[int, int]  # points that may be asked by queueing, by simulation
+    budget: tuple[int, int]  # largest numbers of points for queueing and for confirmation
     packets: int
     seed: int
     confirm: Confirm
@@ -155,18 +161,18 @@ class _Search:
         self.pruned = 0
 
     def _known(self, throughput: Floats, latency: Floats) -> Floats:
-        """Return the merits of the candidates by some arrays: throughput, and the reciprocal of a latency."""
+        """Return the candidates' merits (candidates, merits) from arrays over all points: throughput, 1 / latency."""
         return np.stack(
             [throughput[self.chosen] if name == "throughput" else 1.0 / latency[self.chosen] for name in self.merits],
             axis=1,
         )
 
     def _candidates(self) -> Integers:
-        """Return the points that go on: of those with equal costs the best few by the norm of demands, by latency."""
+        """Return the candidates: of points with equal costs the SAME_COST best by norm of demands and by latency."""
         key = np.zeros(self.space.possible, dtype=np.int64)
         for name in self.costs:
-            levels, place = np.unique(self.space.cost(name), return_inverse=True)
-            _, key = np.unique(key * len(levels) + place, return_inverse=True)
+            levels, level_of_point = np.unique(self.space.cost(name), return_inverse=True)
+            _, key = np.unique(key * len(levels) + level_of_point, return_inverse=True)
         shortlists = []
         for rank in (self.space.smooth, *([1.0 / self.space.delay] if "latency" in self.merits else [])):
             order = np.lexsort((np.arange(len(key)), -rank, key))
@@ -176,17 +182,17 @@ class _Search:
         return np.unique(np.concatenate(shortlists))
 
     def run(self, ask: Callable[[list[SweepPoint]], list[Answer]], progress: Callable[[str, int], None] | None) -> None:
-        """Raise the level of what is on the front until all of it is simulated, or the budget is spent."""
+        """Solve points on the predicted front at the next level until all are simulated, or the budget is spent."""
         levels = ("bounds", "queueing", self.confirm)
         while True:
             self._prune()
             at = np.flatnonzero(self.level < 2) if self.whole else self._front()
-            left = [most - sum(level in said for said in self.answers.values())
-                    for level, most in enumerate(self.budget, start=1)]  # fmt: skip
+            budget_left = [limit - sum(level in answered for answered in self.answers.values())
+                           for level, limit in enumerate(self.budget, start=1)]  # fmt: skip
             level, todo = 1, at[self.level[at] == 0]
-            if not len(todo) or not left[0]:
+            if not len(todo) or not budget_left[0]:
                 level, todo = 2, at[self.level[at] < 2]
-            todo = _spread(todo, min(AT_ONCE[level - 1], left[level - 1]))
+            todo = _spread(todo, min(AT_ONCE[level - 1], budget_left[level - 1]))
             if not len(todo):
                 if self.whole:
                     self._compare_with_queueing(ask)
@@ -199,16 +205,16 @@ class _Search:
                 accepted = answer if isinstance(answer, Prediction) and self._merits(int(k), answer).all() else None
                 self.answers.setdefault(int(k), {})[level] = accepted
                 if level == 2 and accepted is None:
-                    self.alive[k] = False  # a run that cannot go on
+                    self.alive[k] = False  # the run failed, or has a merit of 0
             self._correct()
             if progress is not None:
-                progress(levels[level], sum(level in said for said in self.answers.values()))
+                progress(levels[level], sum(level in answered for answered in self.answers.values()))
 
     def _compare_with_queueing(self, ask: Callable[[list[SweepPoint]], list[Answer]]) -> None:
-        """Ask queueing for the points on the front, which stands beside what was confirmed."""
-        at = self._confirmed_front()
-        points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, "queueing") for k in at]
-        for k, answer in zip(at, ask(points), strict=True):
+        """Solve the confirmed front by queueing too, for comparison."""
+        best = self._confirmed_front()
+        points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, "queueing") for k in best]
+        for k, answer in zip(best, ask(points), strict=True):
             self.answers[int(k)][1] = answer if isinstance(answer, Prediction) else None
 
     def _confirmed_front(self) -> Integers:
@@ -221,17 +227,17 @@ class _Search:
         return alive[front(self.price[alive], boxes(self.estimate[alive], self.tolerance))]
 
     def _prune(self) -> None:
-        """Drop what a simulated point dominates even at its bound, but where all points are asked."""
+        """Exclude points that a simulated point dominates even at their bound, unless all points are confirmed."""
         if self.whole:
             return
         best = boxes(self.bound, self.tolerance)
         for k in np.flatnonzero(self.alive & (self.level == 2)):
-            mine = boxes(self.estimate[k], self.tolerance)
-            beaten = (self.price >= self.price[k]).all(axis=1) & (best <= mine).all(axis=1)
-            self.alive &= ~(beaten & (self.level < 2))
+            simulated_boxes = boxes(self.estimate[k], self.tolerance)
+            dominated = (self.price >= self.price[k]).all(axis=1) & (best <= simulated_boxes).all(axis=1)
+            self.alive &= ~(dominated & (self.level < 2))
 
     def _merits(self, k: int, prediction: Prediction) -> Floats:
-        """Return the merits by an answer, none above its bound unless it is simulated."""
+        """Return the merits of a candidate by an answer, limited to its bound unless the answer confirms."""
         delay = prediction.latency_s.mean
         value_by_merit = {
             "throughput": prediction.rate_pps * float(self.space.bits[self.chosen[k]]),
@@ -241,36 +247,37 @@ class _Search:
         return merits if prediction.solver == self.confirm else np.minimum(merits, self.bound[k])
 
     def _correct(self) -> None:
-        """Take the estimates anew: each level is corrected by how it was off where the next level has answered."""
+        """Recompute the predicted merits: each level is corrected by its median ratio to answers of the next level."""
         known = {
-            k: [self.first[k], *(None if said.get(level) is None else self._merits(k, said[level])  # type: ignore[arg-type]
-                                 for level in (1, 2))]
-            for k, said in self.answers.items()
+            k: [self.first[k],
+                *(None if solved.get(level) is None else self._merits(k, solved[level])  # type: ignore[arg-type]
+                  for level in (1, 2))]
+            for k, solved in self.answers.items()
         }  # fmt: skip
-        off = [np.ones(len(self.merits)), np.ones(len(self.merits))]
+        corrections = [np.ones(len(self.merits)), np.ones(len(self.merits))]
         for level in (0, 1):
             ratios = [
                 values[level + 1] / values[level] for values in known.values()
                 if values[level] is not None and values[level + 1] is not None
             ]  # fmt: skip
             if ratios:
-                off[level] = np.median(np.array(ratios), axis=0)
-        self.estimate = np.minimum(self.bound, self.first * off[0] * off[1])
+                corrections[level] = np.median(np.array(ratios), axis=0)
+        self.estimate = np.minimum(self.bound, self.first * corrections[0] * corrections[1])
         for k, (_, queueing, simulated) in known.items():
             if simulated is not None:
                 self.estimate[k] = simulated
             elif queueing is not None:
-                self.estimate[k] = np.minimum(self.bound[k], queueing * off[1])
+                self.estimate[k] = np.minimum(self.bound[k], queueing * corrections[1])
 
     def result(self, name: str) -> Optimum:
-        """Return the front of what was simulated, with the counts."""
+        """Return the front of the confirmed points, with the counts."""
         self._prune()
         at = self._confirmed_front()
-        asked_most = [int(np.sum(self.level == level)) for level in (1, 2)]
+        at_level = [int(np.sum(self.level == level)) for level in (1, 2)]
         possible, pruned = self.space.possible, int(np.sum(~self.alive & (self.level == 0)))
         counts = {
             "points": self.space.points, "impossible": self.space.points - possible, "pruned_by_bounds": pruned,
-            "ranked_lower": possible - pruned - sum(asked_most), "queueing": asked_most[0], "simulated": asked_most[1],
+            "ranked_lower": possible - pruned - sum(at_level), "queueing": at_level[0], "simulated": at_level[1],
         }  # fmt: skip
         return Optimum(
             name, self.space.workload, self.costs, self.merits, tuple(self._best(int(k)) for k in at), counts,
@@ -278,22 +285,22 @@ class _Search:
         )  # fmt: skip
 
     def _best(self, k: int) -> Best:
-        point, said = int(self.chosen[k]), self.answers[k]
-        simulated, bits = said[2], float(self.space.bits[point])
+        point, answers = int(self.chosen[k]), self.answers[k]
+        simulated, bits = answers[2], float(self.space.bits[point])
         assert simulated is not None
         low, high = simulated.ci95.get("throughput_bps", (None, None))
         scale = simulated.rate_pps * bits / simulated.throughput_bps
-        ranked = said.get(1)
+        by_queueing = answers.get(1)
         return Best(
             self.space.knobs_at(point), {name: float(self.space.cost(name)[point]) for name in self.space.costs},
             simulated.rate_pps * bits, None if low is None or high is None else (low * scale, high * scale),
             simulated.latency_s.mean, simulated.bottleneck, float(self.space.throughput[point]),
-            None if ranked is None else ranked.rate_pps * bits,
+            None if by_queueing is None else by_queueing.rate_pps * bits,
         )  # fmt: skip
 
 
 def _spread(numbers: Integers, count: int) -> Integers:
-    """Return some of the numbers, evenly from first to last; all if there are no more than `count`."""
+    """Return `count` of the numbers, evenly spread from first to last; all if there are at most `count`."""
     if len(numbers) <= count:
         return numbers
     return numbers[np.unique(np.linspace(0, len(numbers) - 1, max(count, 0)).round().astype(np.int64))]

@@ -1,4 +1,4 @@
-"""The result of a search for the best machines: the front, and what became of all other points (optimise.py)."""
+"""The result of a search for the best machines: the Pareto front, and counts of all other points (optimise.py)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from npexplore.results import Result, plain
 
 @dataclass(frozen=True)
 class Best:
-    """A machine on the front, simulated. throughput: bit/s of packets, with its 95 % interval; latency: mean, in s;
-    bounds, queueing: throughput by these (queueing None where it refuses or was not asked).
+    """A simulated machine on the front. throughput: bit/s of packets, with its 95 % interval; latency: mean, in s;
+    bounds, queueing: throughput by these solvers (queueing None: it refuses or did not solve this point).
     """
 
     knobs: Mapping[str, Value]
@@ -27,17 +27,17 @@ class Best:
     queueing: float | None
 
 
-ENOUGH = 0.95  # of the fastest: what more buys is rarely worth its cost
+ENOUGH = 0.95  # recommended share of the best merit; the rest is rarely worth its cost
 
 
 @dataclass(frozen=True, repr=False)
 class Optimum(Result):
-    """The best machines for their cost (the front), best merit first, and what became of all other points.
+    """The best machines for their cost (the front), best merit first, and counts of all other points.
 
-    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point counted at the last
-    step it reached; pruned are those that a simulated point dominates even at their bound. unconfirmed: points whose
-    estimates put them on the front but that the budget left unsimulated. built: machines built to compute the bounds of
-    all points. confirm: "estimate" or "simulation", what was asked of the points counted as simulated.
+    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated; each point counts at the last
+    step that it reached. A pruned point is dominated by a simulated point even at its bound. unconfirmed: points on the
+    front by their estimates that the budget left unsimulated. built: machines built to compute the bounds of all
+    points. confirm: "estimate" or "simulation", the solver of the points counted as simulated.
 
     Example:
         >>> import npexplore as npx
@@ -62,56 +62,56 @@ class Optimum(Result):
 
     @property
     def searched(self) -> str:
-        """What became of all points, in one sentence."""
-        n, done = self.counts, "estimated" if self.confirm == "estimate" else "simulated"
+        """One sentence that says how many points were simulated, pruned or ranked lower."""
+        n, verb = self.counts, "estimated" if self.confirm == "estimate" else "simulated"
         possible = n["points"] - n["impossible"]
-        ways = [
+        reasons = [
             (n["pruned_by_bounds"], "cannot beat a cheaper one that was, even at their bounds"),
             (n["ranked_lower"], "rank lower by their demands, which proves nothing"),
             (n["queueing"], "rank lower by queueing, which proves nothing"),
         ]
-        left = [f"{count:,} {way}" for count, way in ways if count]
-        all_of = "all" if n["simulated"] == possible else f"{n['simulated']:,}"
+        others = [f"{count:,} {reason}" for count, reason in reasons if count]
+        number = "all" if n["simulated"] == possible else f"{n['simulated']:,}"
         impossible = f" ({n['impossible']:,} more are impossible)" if n["impossible"] else ""
-        return f"Of {possible:,} machines{impossible} {all_of} were {done}{''.join(f'; {one}' for one in left)}."
+        return f"Of {possible:,} machines{impossible} {number} were {verb}{''.join(f'; {text}' for text in others)}."
 
     @property
     def saved(self) -> int:
-        """The number of points that did not have to be simulated."""
+        """The number of possible points that were not simulated."""
         return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
 
     def worth(self, best: Best) -> float:
-        """Return what a machine is chosen by: throughput, or without that merit the reciprocal of its latency."""
+        """Return the merit that ranks a machine: throughput, or 1 / latency if only latency is a merit."""
         return best.throughput if "throughput" in self.merits or not best.latency else 1.0 / best.latency
 
     def share(self, best: Best) -> float:
-        """Return a machine's costs as a share of those of the best on the front, the mean over the costs."""
-        first = max(self.front, key=self.worth)
-        shares = [best.costs[name] / first.costs[name] for name in self.costs if first.costs[name]]
+        """Return the mean over the costs of a machine's cost relative to the best machine's on the front."""
+        best_machine = max(self.front, key=self.worth)
+        shares = [best.costs[name] / best_machine.costs[name] for name in self.costs if best_machine.costs[name]]
         return sum(shares) / len(shares) if shares else 1.0
 
     def recommended(self) -> tuple[Best, str] | None:
-        """Return the cheapest machine that is worth at least 95 % of the best one, and why; None for an empty front."""
+        """Return the cheapest machine with at least 95 % of the best merit, and why; None for an empty front."""
         if not self.front:
             return None
-        first = max(self.front, key=self.worth)
-        enough = [one for one in self.front if self.worth(one) >= ENOUGH * self.worth(first)]
-        chosen = min(enough, key=lambda one: (self.share(one), -self.worth(one)))
+        fastest = max(self.front, key=self.worth)
+        enough = [best for best in self.front if self.worth(best) >= ENOUGH * self.worth(fastest)]
+        chosen = min(enough, key=lambda best: (self.share(best), -self.worth(best)))
         knobs = ", ".join(f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
                           for name, value in chosen.knobs.items())  # fmt: skip
         one_cost = self.costs[0].removesuffix("_bits").replace("_", " ")
         cost = one_cost if len(self.costs) == 1 else "the costs, in the mean"
         by_latency = self.worth(chosen) != chosen.throughput
-        reached = f"{1e9 * (chosen.latency or 0.0):,.0f} ns" if by_latency else f"{chosen.throughput / 1e6:,.0f} Mb/s"
-        text = f"Take {knobs}: {reached}, and {chosen.bottleneck} binds."
-        if chosen is not first:
-            more, spared = self.worth(first) / self.worth(chosen) - 1, 1 - self.share(chosen)
-            text += f" The fastest gains {more:.1%} for {spared / (1 - spared):.0%} more of {cost}."
-        cheaper = [one for one in self.front if self.share(one) < self.share(chosen)]
+        merit = f"{1e9 * (chosen.latency or 0.0):,.0f} ns" if by_latency else f"{chosen.throughput / 1e6:,.0f} Mb/s"
+        text = f"Take {knobs}: {merit}, and {chosen.bottleneck} binds."
+        if chosen is not fastest:
+            gain, saving = self.worth(fastest) / self.worth(chosen) - 1, 1 - self.share(chosen)
+            text += f" The fastest gains {gain:.1%} for {saving / (1 - saving):.0%} more of {cost}."
+        cheaper = [best for best in self.front if self.share(best) < self.share(chosen)]
         if cheaper:
             next_ = max(cheaper, key=self.worth)
-            less, spared = 1 - self.worth(next_) / self.worth(chosen), 1 - self.share(next_) / self.share(chosen)
-            text += f" Of the cheaper ones on this front the best loses {less:.1%} and saves {spared:.0%}."
+            loss, saving = 1 - self.worth(next_) / self.worth(chosen), 1 - self.share(next_) / self.share(chosen)
+            text += f" Of the cheaper ones on this front the best loses {loss:.1%} and saves {saving:.0%}."
         return chosen, text
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,12 +126,12 @@ class Optimum(Result):
         return {name: plain(value) for name, value in document.items()}
 
     def heading(self) -> str:
-        """Return what was searched, and what to take."""
+        """Return the design, the workload and the recommendation."""
         recommended = self.recommended()
         return f"{self.design}, {self.workload}: {recommended[1] if recommended else 'no machine is possible'}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each machine of the front: knobs, costs as cost_NAME, throughput, latency, each solver's."""
+        """Return a row for each machine of the front: knobs, costs as cost_NAME, throughput, latency, other solvers."""
         lines = [_line(best) for best in self.front]
         costs = [{f"cost_{name}": value for name, value in line.pop("costs").items()} for line in lines]
         return [{**line.pop("knobs"), **cost, **line} for line, cost in zip(lines, costs, strict=True)]

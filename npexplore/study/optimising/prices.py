@@ -1,4 +1,4 @@
-"""A user-defined cost: the price of a unit of each resource, in any unit, each price with its source.
+"""Reads and applies a user-defined cost: prices per unit of resources, in any unit, each price with its source.
 
 cost of a machine = sum over prices of value x amount       amount: a cost of COSTS, the value of a knob, or 1 (`base`)
 """
@@ -22,7 +22,7 @@ BASE = "base"
 
 
 class Price(Record, frozen=True):
-    """What one unit costs, in the unit of the file."""
+    """The price of one unit, in the unit of the file."""
 
     value: float
     source: str
@@ -30,7 +30,7 @@ class Price(Record, frozen=True):
 
 
 class PriceFile(Record, frozen=True):
-    """Schema of prices. per: by name of a cost (memory_bits, banks, ...) or of a knob; `base`: of any machine."""
+    """Schema of a file of prices. per: price by name of a cost (memory_bits, ...), of a knob, or `base` (constant)."""
 
     name: str
     unit: str
@@ -57,10 +57,10 @@ def load_prices(path: str | Path) -> PriceFile:
 
 
 def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs: Mapping[str, Floats]) -> Floats:
-    """Return the cost of each of some machines, from their other costs and the knobs in which they differ.
+    """Return the priced cost of each machine; costs, knobs: arrays over the machines, of knobs that differ.
 
-    Raises UnknownNameError for a price per something that is neither a cost nor a knob, InputError for a knob that is
-    a choice.
+    Raises UnknownNameError for a price per a name that is neither a cost nor a knob, InputError for a knob that is a
+    choice.
     """
     total = np.zeros_like(next(iter(costs.values())))
     known = design.parameters.file.parameter
@@ -81,5 +81,5 @@ def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs
 
 
 def sources_of(prices: PriceFile) -> str:
-    """Return where the prices come from, in words."""
+    """Return the prices with their units and sources as text."""
     return "; ".join(f"{price.value:g} {prices.unit} per {name}: {price.source}" for name, price in prices.per.items())

@@ -1,10 +1,11 @@
-"""A grid of machines as arrays: costs, upper bound and norm of demands of every point (factored.py builds few).
+"""Computes costs, upper bounds and norms of demands of a grid of machines as arrays (factored.py builds few machines).
 
     bound = bits of a packet / max_k D_k        norm = bits of a packet / (sum of D_k^4)^(1/4)
     delay = latency / (1 - S x offered rate)    saturated: threads x S    S = (sum of D_k^4)^(1/4) without arrivals
 
-D_k are the seconds a packet at the most loaded member of server k over its units, threads and arrivals included.
-`delay` orders machines by latency as `norm` does by throughput: that of M/M/1, and Little's law with all threads busy.
+D_k are the seconds per packet at the most loaded member of server k, divided by its units; threads and arrivals count
+as servers. `delay` ranks machines by latency as `norm` ranks them by throughput: by the latency of M/M/1, or by
+Little's law with all threads busy.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MOST_POINTS = 20_000_000
 POWER = 4
-FULLEST = 0.98  # share of its rate at which a machine is taken for overloaded
+FULLEST = 0.98  # largest load in the formula of `delay`
 SECONDS, COST = "seconds.", "cost."
 ARRIVALS = SECONDS + "arrivals"
 
 
 @dataclass
 class Space:
-    """The possible points of a grid, each array one element per point. numbers: of the points in the whole grid.
+    """The possible points of a grid; arrays have one element per point. numbers: the points' numbers in the whole grid.
 
-    throughput (bit/s of packets) and latency (s) are bounds; smooth: throughput by the norm of demands; delay: latency
-    with queueing, estimated; bits: of a packet; built: machines that were made for all this; reason: why a machine is
-    impossible, if any is.
+    throughput (bit/s of packets) and latency (s) are bounds; smooth: throughput by the norm of demands; delay:
+    estimated latency with queueing; bits: bits of a packet; built: number of machines that were built; reason: why the
+    first impossible machine is impossible.
     """
 
     design: Design
@@ -78,16 +79,16 @@ class Space:
 
     def knobs_at(self, point: int) -> dict[str, Value]:
         """Return the knobs of a possible point."""
-        place = np.unravel_index(int(self.numbers[point]), [len(values) for values in self.axes.values()])
-        return {name: values[int(k)] for (name, values), k in zip(self.axes.items(), place, strict=True)}
+        indices = np.unravel_index(int(self.numbers[point]), [len(values) for values in self.axes.values()])
+        return {name: values[int(k)] for (name, values), k in zip(self.axes.items(), indices, strict=True)}
 
     def numeric(self) -> dict[str, Floats]:
-        """Return the knobs that are numbers, of every possible point."""
-        places = np.unravel_index(self.numbers, [len(values) for values in self.axes.values()])
-        axes = zip(self.axes.items(), places, strict=True)
+        """Return the values of the numeric knobs at every possible point."""
+        indices = np.unravel_index(self.numbers, [len(values) for values in self.axes.values()])
+        axes = zip(self.axes.items(), indices, strict=True)
         return {
-            name: np.array(values, dtype=float)[place]
-            for (name, values), place in axes
+            name: np.array(values, dtype=float)[index]
+            for (name, values), index in axes
             if not isinstance(values[0], str)
         }
 
@@ -99,13 +100,13 @@ class Space:
 def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values], *, latency: bool = False) -> Space:
     """Return the grid of a design over every combination of some knobs' values.
 
-    knobs: values as for a grid. latency: also compute its bound and estimate. Raises UnknownNameError or
-    InputError before anything is built.
+    knobs: values as for a grid. latency: also compute the bound and the estimate of latency. Raises UnknownNameError
+    or InputError before anything is built.
     """
     axes = {name: listed(design, name, values) for name, values in knobs.items()}
     if not axes:
         raise InputError(f"a search over {design.name} needs at least one knob with its values, got none")
-    # Text first: each combination of choices is a structure of its own.
+    # choices first: each combination of choices is a separate structure
     axes = dict(sorted(axes.items(), key=lambda item: not isinstance(item[1][0], str)))
     out = Space(design, axes, design.workload(workload).name)
     if out.points > MOST_POINTS:
@@ -124,7 +125,7 @@ def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values]
 
 @dataclass
 class _Structure:
-    """A design with all its choices made: what its machines need, as functions of the knobs that are numbers."""
+    """A design with fixed choices: the demands and costs of its machines as functions of the numeric knobs."""
 
     design: Design
     workload: Workload | None
@@ -132,7 +133,7 @@ class _Structure:
     reason: str = ""
 
     def possible(self, knobs: dict[str, Value]) -> bool:
-        """Return whether there is such a machine."""
+        """Return whether the machine with these knobs is possible."""
         try:
             self.design.with_(**knobs).machine(self.workload)
         except ModelError as error:
@@ -141,7 +142,7 @@ class _Structure:
         return True
 
     def functions(self, knobs: dict[str, Value]) -> dict[str, float] | None:
-        """Return seconds by server, costs, bits and latency of one machine; None where its program is impossible."""
+        """Return seconds by server, costs, bits and latency of one machine; None if its program is impossible."""
         varied = self.design.with_(**knobs)
         load, machine = varied.workload(self.workload), varied.machine(self.workload)
         try:
@@ -159,26 +160,26 @@ class _Structure:
             seconds["arrivals"] = 1.0 / offered
         memory = varied.memory(varied.parameters) if varied.memory is not None else None
         out = {SECONDS + name: value for name, value in seconds.items()}
-        out |= {f"{COST}{name}.{what}": value for (name, what), value in parts(machine, memory).items()}
+        out |= {f"{COST}{name}.{cost_name}": value for (name, cost_name), value in parts(machine, memory).items()}
         out["bits"] = 8 * load.mean_packet_bytes * loaded.finished
         return out | ({"latency": loaded.demands.latency} if self.latency else {})
 
 
 def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> None:
-    """Put the structures' arrays one after the other."""
+    """Fill the space with the concatenated arrays of all structures."""
     columns: dict[str, list[Floats]] = {}
     numbers = []
     for begin, part in learned:
         out.built += part.built
-        here = part.possible.ravel()
-        numbers.append(begin + np.flatnonzero(here))
+        is_possible = part.possible.ravel()
+        numbers.append(begin + np.flatnonzero(is_possible))
         worst, norm = np.zeros(part.shape), np.zeros(part.shape)
         for name in part.factors:
             if name.startswith(SECONDS) and name != ARRIVALS:
                 seconds = part.full(name)
                 np.maximum(worst, seconds, out=worst)
                 norm += seconds**POWER
-        own = norm ** (1 / POWER)
+        server_norm = norm ** (1 / POWER)
         if (offered := part.full(ARRIVALS) if ARRIVALS in part.factors else None) is not None:
             worst, norm = np.maximum(worst, offered), norm + offered**POWER
         bits = part.full("bits")
@@ -189,10 +190,10 @@ def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> Non
                 merits[name[: name.index(".", len(COST))]] += part.full(name)
         if latency:
             merits["latency"] = part.full("latency")
-            load = None if offered is None else np.minimum(own / offered, FULLEST)
-            merits["delay"] = merits[COST + "threads"] * own if load is None else merits["latency"] / (1 - load)
+            load = None if offered is None else np.minimum(server_norm / offered, FULLEST)
+            merits["delay"] = merits[COST + "threads"] * server_norm if load is None else merits["latency"] / (1 - load)
         for name, values in merits.items():
-            columns.setdefault(name, []).append(values.ravel()[here])
+            columns.setdefault(name, []).append(values.ravel()[is_possible])
     joined = {name: np.concatenate(arrays) for name, arrays in columns.items()}
     out.numbers = np.concatenate(numbers)
     out.throughput, out.smooth, out.bits = joined["throughput"], joined["smooth"], joined["bits"]

@@ -121,19 +121,15 @@ def landscape(
     answers: list[tuple[dict[str, float], float, float]] = []
     for first in range(0, len(nodes), DEMANDS):  # in batches, which need few calls of the queueing model
         questions = [question(node) for node in nodes[first : first + DEMANDS]]
-        solved_questions = answer_all(questions, PACKETS)
-        answers += [
-            _rates(sweep_point, prediction) for sweep_point, prediction in zip(questions, solved_questions, strict=True)
-        ]
+        solved = answer_all(questions, PACKETS)
+        answers += [_rates(sweep_point, prediction) for sweep_point, prediction in zip(questions, solved, strict=True)]
     shape = tuple(len(values) for values in grid.values())
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
     arrays = {name: np.array([ceilings.get(name, np.inf) for ceilings, *_ in answers]) for name in names}
-    relevant = {
-        name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()
-    }
+    kept = {name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()}
     return Landscape(
-        design.name, grid, relevant, np.array([solved_questions for _, solved_questions, _ in answers]).reshape(shape),
+        design.name, grid, kept, np.array([rate for _, rate, _ in answers]).reshape(shape),
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
         frozenset(between), partial(_solve, design, packets),
         np.array([_estimated(question(node)) for node in nodes]).reshape(shape) if estimates else None,
