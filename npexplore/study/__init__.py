@@ -1,4 +1,4 @@
-"""Studies of many predictions: checks against published or own numbers, fits, offered load, sweeps, captures."""
+"""Studies over many predictions: checks against published or own numbers, fits, load curves, sweeps, captures."""
 
 from typing import TYPE_CHECKING
 

@@ -1,1 +1,1 @@
-"""Published against predicted: a rule for every row, scores, a user's own results, fitted parameters."""
+"""Compares predictions with published numbers: rules for all rows, labels, scores, a user's results, and fits."""

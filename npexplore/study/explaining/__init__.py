@@ -1,1 +1,1 @@
-"""One machine on one workload: what binds, what would help, beside other machines."""
+"""Explains one machine with one workload: bottleneck, helpful changes, and comparison with other machines."""

@@ -1,1 +1,1 @@
-"""Ceilings and latency of a machine as formulas of its knobs and of the packet."""
+"""Finds a machine's ceilings and latency as formulas of its knobs and of the packet."""

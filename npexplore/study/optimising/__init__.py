@@ -1,1 +1,1 @@
-"""The best machines for their cost, out of many."""
+"""Searches the best machines for their cost over a grid of knobs."""

@@ -1,1 +1,1 @@
-"""What each paper prints, recomputed: the tables behind its figures, its claims, and possible readings of its text."""
+"""Recomputes the contents of each paper: the tables behind its figures, its claims, and readings of its text."""

@@ -1,7 +1,8 @@
-"""Peaks stated by data sheets, computed as the sheet does, beside bounds and simulation of the part (models/parts).
+"""Compares peak rates computed as data sheets compute them with bounds and simulations of the parts (models/parts).
 
-QDR SRAM   useful bytes = 2 ports x 2 words a clock x words / (bursts x burst); a burst always moves all its words
-hash unit  keys = min(offered, clock / (steps x clocks a step)); wait at Poisson arrivals U T / (2 (1 - U)) (Pollaczek)
+QDR SRAM   useful bytes = 2 ports x 2 words per clock x words / (bursts x burst); a burst always moves all its words
+hash unit  keys = min(offered, clock / (steps x clocks per step)); waiting time with Poisson arrivals
+           U T / (2 (1 - U)) (Pollaczek)
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
 
-THREADS = 64  # more than any latency here needs
-BUFFER = 1 << 22  # bytes: packets wait, none is lost for lack of room
+THREADS = 64  # more than needed to hide any latency here
+BUFFER = 1 << 22  # bytes; large enough that no packet is dropped
 
 
 def qdr_peaks(
@@ -28,8 +29,8 @@ def qdr_peaks(
     """Return useful Gb/s of a QDR SRAM with both ports busy, by words per request: bursts of two and of four.
 
     Columns: setting, words, sheet_gbps, bounds_gbps, simulated_gbps.
-    clock_mhz: of the memory. words: words of each request. packets: measured by each simulation. word_bytes: bytes
-    of a word.
+    clock_mhz: clock of the memory. words: words per request. packets: measured packets of each simulation. word_bytes:
+    bytes per word.
     """
 
     def access(m: Recorder, packet: Packet) -> None:
@@ -55,12 +56,12 @@ def hash_rates(
     clock_mhz: float = 200.0, latency_clocks: float = 20.0, shares: Iterable[float] = (0.2, 0.4, 0.6, 0.8, 0.9, 1.3),
     key_bytes: Iterable[int] = (8, 16), packets: int = 20_000,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the keys that a hash unit answers, millions a second, by offered keys (Poisson), for several key lengths.
+    """Return a hash unit's rate in million keys/s over the offered rate (Poisson), for several key lengths.
 
-    shares: offered keys as shares of the peak. Columns: setting, offered_mpps, sheet_mpps, bounds_mpps, simulated_mpps,
-    load, sheet_ns, simulated_ns (mean time of a key; the sheet gives none above the peak).
-    clock_mhz: of the unit. latency_clocks: of one key. key_bytes: lengths of keys. packets: measured by each
-    simulation.
+    shares: offered rates as shares of the peak. Columns: setting, offered_mpps, sheet_mpps, bounds_mpps,
+    simulated_mpps, load, sheet_ns, simulated_ns (mean time of a key; the sheet has no value above the peak).
+    clock_mhz: clock of the unit. latency_clocks: latency of one key. key_bytes: lengths of keys. packets: measured
+    packets of each simulation.
     """
     rows = []
     for size in key_bytes:

@@ -1,4 +1,4 @@
-"""Tables behind figures of any machine: a tidy row for each point, units in the column names; nothing here draws.
+"""Computes the tables behind figures of any machine: a tidy row for each point, units in the column names.
 
 ceiling of resource k = bits per packet x units_k / D_k    (solve.bounds, one resource at a time)
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
-    """Return a sweep's table with rates in Gb/s added: throughput_gbps, low_gbps, high_gbps, offered_gbps, lost.
+    """Return a sweep's table with more columns: throughput_gbps, low_gbps, high_gbps, offered_gbps, lost.
 
-    lost: share of the packets that were dropped (simulation only).
+    lost: share of dropped packets (simulation only).
     """
     sweep_points = list(points)
     table = sweep(sweep_points)
@@ -44,7 +44,7 @@ def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
 
 
 def demands(design: Design, workload: Workload | None = None) -> pd.DataFrame:
-    """Return a packet's demand on every server: time, visits, and the packet rate at which the server is full.
+    """Return a packet's demand on every server: time, visits, and the packet rate at which the server saturates.
 
     Columns: server, members, units, ns_per_packet, visits, ceiling_mpps, load (share of the tightest ceiling).
     """
@@ -62,7 +62,7 @@ def demands(design: Design, workload: Workload | None = None) -> pd.DataFrame:
 
 
 def ceilings(design: Design, workload: Workload | None, knob: str, values: Iterable[Value]) -> pd.DataFrame:
-    """Return the ceiling that each resource alone sets, against a knob.
+    """Return the ceiling that each resource alone sets, over the values of a knob.
 
     Columns: the knob, resource, ceiling_gbps, binding (whether it is the lowest there), counted.
     """
@@ -78,7 +78,7 @@ def ceilings(design: Design, workload: Workload | None, knob: str, values: Itera
 
 
 def lengths(workloads: Iterable[Workload]) -> pd.DataFrame:
-    """Return the cumulative shares of packet lengths, from 0 on: columns source, length_bytes, share (no longer)."""
+    """Return cumulative shares of packet lengths from 0 on: columns source, length_bytes, share (up to this length)."""
     import pandas as pd
 
     parts = []
@@ -101,19 +101,21 @@ def compared(check: Check, ledger: Iterable[Row], where: str) -> pd.DataFrame:
 
 
 def unstated(design: Design, workload: Workload | None = None) -> pd.DataFrame:
-    """Return what no source states: columns name, kind, value, instead (choices, or how many rows it was fitted to),
-    about, source.
+    """Return the values that no source states: columns name, kind, value, instead (other choices, or the number of rows
+    that the value was fitted to), about, source.
     """
     import pandas as pd
 
     known = design.parameters.file.parameter
     rows = []
-    for one in assumptions(design, workload):
-        parameter = known.get(one.name)
+    for assumption in assumptions(design, workload):
+        parameter = known.get(assumption.name)
         fitted = len(parameter.fitted_to) if parameter is not None else 0
-        others = [word for word in words(parameter.choices if parameter is not None else ()) if word != one.value]
-        rows_of = f"fitted to {fitted} row{'s'[: fitted > 1]}"
-        instead = [f"or {', '.join(others)}"] * bool(others) + [rows_of] * bool(fitted)
-        value = "" if one.value is None else f"{one.value} {one.unit}".strip()
-        rows.append((one.name, one.kind, value, "; ".join(instead), one.about, one.source))
+        others = [
+            word for word in words(parameter.choices if parameter is not None else ()) if word != assumption.value
+        ]
+        fitted_text = f"fitted to {fitted} row{'s'[: fitted > 1]}"
+        instead = [f"or {', '.join(others)}"] * bool(others) + [fitted_text] * bool(fitted)
+        value = "" if assumption.value is None else f"{assumption.value} {assumption.unit}".strip()
+        rows.append((assumption.name, assumption.kind, value, "; ".join(instead), assumption.about, assumption.source))
     return pd.DataFrame(rows, columns=["name", "kind", "value", "instead", "about", "source"])

@@ -1,1 +1,1 @@
-"""Many points: choosing them, answering them in parallel on any executor, and keeping them in a resumable store."""
+"""Makes sweep points, answers them in parallel on any executor, and stores the rows so that sweeps can be resumed."""

@@ -127,9 +127,11 @@ def landscape(
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
     arrays = {name: np.array([ceilings.get(name, np.inf) for ceilings, *_ in answers]) for name in names}
-    kept = {name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()}
+    binding = {
+        name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()
+    }
     return Landscape(
-        design.name, grid, kept, np.array([rate for _, rate, _ in answers]).reshape(shape),
+        design.name, grid, binding, np.array([rate for _, rate, _ in answers]).reshape(shape),
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
         frozenset(between), partial(_solve, design, packets),
         np.array([_estimated(question(node)) for node in nodes]).reshape(shape) if estimates else None,

@@ -1,11 +1,11 @@
-"""Banks behind one unit, drawn at random, in turn, or always the same one.
+"""Results for banks with a common unit, where visits choose a random bank, banks in turn, or always the same bank.
 
-    random   closed: the exact chain. open: visits of one bank come at rate / banks and keep it for service + recovery:
-             M/D/1, a lower bound, as who has a bank may still wait for the unit
+    random   closed: the exact chain. open: visits of a bank arrive at rate / banks and hold it for service + recovery:
+             M/D/1, a lower bound, since a visit that holds a bank may still wait for the unit
     in turn  closed: a cyclic schedule, exact. open: M/D/banks, a lower bound
-    one      a line: closed and open exact
+    one      a single queue: closed and open exact
 
-A visit also waits for the unit at least as behind M/D/1 with the unit's time.
+A visit waits for the unit at least as long as in M/D/1 with the unit's service time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npexplore.study.laboratory.theory.line import Line
 
 
 def closed_banks(lone: LoneResource, threads: int) -> float:
-    """Return packets a second of threads; raises RefusedError for banks drawn in another way."""
+    """Return the packets/s of some threads; raises RefusedError for other choices of banks."""
     bank, banks = _plain(lone)
     service, recovery = _service(lone), bank.precharge
     if lone.operands["bank"] == "random":
@@ -27,17 +27,17 @@ def closed_banks(lone: LoneResource, threads: int) -> float:
 
 
 def open_banks(lone: LoneResource, rate: float) -> float:
-    """Return a lower bound of the mean seconds of a visit."""
+    """Return a lower bound of a visit's mean time in s; rate: packets/s."""
     (bank, banks), service = _plain(lone), _service(lone)
-    whole, in_turn = service + bank.precharge, lone.operands["bank"] == "round_robin"
-    line = Line.constant(whole, servers=banks if in_turn else 1)
+    busy_s, in_turn = service + bank.precharge, lone.operands["bank"] == "round_robin"
+    line = Line.constant(busy_s, servers=banks if in_turn else 1)
     at_bank = line.open(rate if in_turn else rate / banks) - bank.precharge
     at_unit = Line.constant(service).open(rate)
     return max(at_bank, at_unit) + bank.latency
 
 
 def _plain(lone: LoneResource) -> tuple[BankedMemory, int]:
-    """Return the memory, and how many of its banks are visited."""
+    """Return the memory and the number of its visited banks; raises RefusedError for choices without a result."""
     bank = lone.resource
     assert isinstance(bank, BankedMemory)
     chosen = lone.number("bank")

@@ -1,9 +1,9 @@
-"""Paths over one switch whose change of route takes time: paths in turn, or two at random.
+"""Results for paths across one switch whose change of route takes time: paths in turn, or two random paths.
 
-in turn  closed: max-plus recursion of messages; Poisson: M/D/1 of words and change
-random   chain at the ends of messages (solve/queueing/route_changes.py): closed exact; behind Poisson arrivals within
-         0.1 % of the chain of both paths' numbers (tests/law/test_law_crossing.py), limited polling whose switch-over
-         times depend on who waits
+in turn  closed: max-plus recursion of messages; Poisson: M/D/1 with the time of words and a change as service
+random   chain at the ends of messages (solve/queueing/route_changes.py): closed exact; with Poisson arrivals within
+         0.1 % of the chain of both paths' queue lengths (tests/law/test_law_crossing.py): limited polling, whose
+         switch-over times depend on the waiting messages
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from npexplore.study.laboratory.lone import LoneResource
 
 
 def closed_crossing(lone: LoneResource, threads: int) -> float:
-    """Return messages a second of so many threads; raises RefusedError for other than paths in turn, or two."""
-    one, cycle = _crossing(lone)
+    """Return the messages/s of `threads` threads; raises RefusedError unless paths are in turn or two random paths."""
+    crossing, cycle = _crossing(lone)
     if lone.operands["path"] == "round_robin":
-        return in_turn(one, threads)[0] / cycle
-    return _two(one).throughput(threads) / cycle
+        return in_turn(crossing, threads)[0] / cycle
+    return _two(crossing).throughput(threads) / cycle
 
 
 def open_crossing(lone: LoneResource, rate: float) -> float:
-    """Return the mean seconds of messages behind Poisson arrivals."""
-    one, cycle = _crossing(lone)
+    """Return the mean time of a message in s with Poisson arrivals; rate: messages/s."""
+    crossing, cycle = _crossing(lone)
     if lone.operands["path"] == "round_robin":
-        hold, alone = 1 / in_turn(one, THREADS_TO_SATURATE)[0], in_turn(one, 1)[1]
-        load = _steady(rate * cycle * hold)
-        return cycle * (alone + load * hold / (2 * (1 - load)))
-    two = _two(one)
+        hold_cycles, alone_cycles = 1 / in_turn(crossing, THREADS_TO_SATURATE)[0], in_turn(crossing, 1)[1]
+        load = _steady(rate * cycle * hold_cycles)
+        return cycle * (alone_cycles + load * hold_cycles / (2 * (1 - load)))
+    two = _two(crossing)
     _steady(rate * cycle * (two.words + two.change))
     return cycle * two.time_in_system(rate * cycle, two.back)
 

@@ -1,14 +1,15 @@
-"""DRAM alone against its data sheet: one bank, one open row, and banks in turn.
+"""Results for DRAM alone from its data sheet: one bank, one open row, banks in turn, and random rows.
 
-    one bank, pages closed   an access every max(tRC, tRAS + tRP, read to precharge + tRP): M/D/1, less what outlasts it
+    one bank, pages closed   an access every max(tRC, tRAS + tRP, read to precharge + tRP): the wait of M/D/1 with this
+                             service time, then the latency of a read
     one row, pages open      hits, an access every burst (or tCCD): M/D/1 at the data bus
-    banks in turn            with threads enough, the least of the peak rate, 4 / tFAW, 1 / tRRD and banks / tRC
-    rows drawn, pages open   one bank and one thread: renewal at each row command; k hits follow it with chance
-                             p^k (1 - p), p the row's share; the next row command comes max(tRC, tRP + max(tRAS,
+    banks in turn            with enough threads, the minimum of the peak rate, 4 / tFAW, 1 / tRRD and banks / tRC
+    random rows, pages open  one bank and one thread: a renewal at each row command; k hits follow it with probability
+                             p^k (1 - p), where p is the row's share; the next row command is max(tRC, tRP + max(tRAS,
                              tRCD + (k + 1) hit)) later
 
-Packets come between edges of the clock, and wait half a clock for the next one; who comes back at once waits for a
-whole number of clocks. Reads; refresh and posted writes have no such result.
+Packets arrive between clock edges and wait half a clock on average for the next edge; a thread that returns at once
+waits for a whole number of clocks. Only reads have results, not refresh and posted writes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,13 @@ from npexplore.machine.resources import DramController
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.line import Line
 
-AMPLE = 2.0  # times as many threads as keep the scarcest rule busy
+AMPLE = 2.0  # required threads relative to the threads that saturate the tightest rule
 ROUNDING = 1e-9
 
 
 class _Read(NamedTuple):
-    """Seconds of a read: from its command to its last data, of a bank's cycle, at the bus, of rules between rows.
-
-    issued: from its first column command to its last.
+    """Times of a read in s. latency: from its command to its last data; issued: from its first to its last column
+    command; cycle: of the bank; bus: at the data bus; rows: distance of row commands by rules (0: the read hits).
     """
 
     latency: float
@@ -43,23 +43,23 @@ class _Read(NamedTuple):
 
 
 def closed_dram(lone: LoneResource, threads: int) -> float:
-    """Return packets a second of threads; raises RefusedError where no result is known."""
-    at = _where(lone)
+    """Return the packets/s of some threads; raises RefusedError if no result is known."""
+    case = _where(lone)
     read = _read(lone, alone=threads == 1)
-    if at == "rows":
+    if case == "rows":
         return _mixed_rows(lone, read, threads)
-    if at == "round_robin":
-        scarcest = max(read.bus, read.rows, read.cycle / read.banks)
-        if threads * scarcest < AMPLE * read.latency:
+    if case == "round_robin":
+        tightest = max(read.bus, read.rows, read.cycle / read.banks)
+        if threads * tightest < AMPLE * read.latency:
             raise RefusedError("theory: of banks in turn the rate of threads enough is known, twice those in a latency")
-        return 1 / scarcest
+        return 1 / tightest
     service = read.cycle if read.rows else read.bus
-    alone = math.ceil(max(read.latency, service) / read.clock - ROUNDING) * read.clock if read.clock else read.latency
-    return 1 / max(alone, service) if threads == 1 else min(threads / read.latency, 1 / service)
+    lone_s = math.ceil(max(read.latency, service) / read.clock - ROUNDING) * read.clock if read.clock else read.latency
+    return 1 / max(lone_s, service) if threads == 1 else min(threads / read.latency, 1 / service)
 
 
 def _mixed_rows(lone: LoneResource, read: _Read, threads: int) -> float:
-    """Return packets a second of one thread whose reads of one bank draw their rows."""
+    """Return the packets/s of one thread that reads random rows of one bank."""
     if threads > 1:
         raise RefusedError("theory: rows that are drawn have a result for one thread, since hits of others pass")
     assert isinstance(lone.resource, DramController)
@@ -68,23 +68,23 @@ def _mixed_rows(lone: LoneResource, read: _Read, threads: int) -> float:
     t, clock, device = lone.resource.seconds, read.clock, lone.resource.device
     late, early = ((clocks - 1) * device.t_ck * 1e-9 for clocks in (device.row_clocks, device.column_clocks))
     hit = math.ceil(read.latency / clock - ROUNDING) * clock if clock else read.latency
-    # rules count between the last clocks of two commands, and a precharge has one clock
+    # timing rules count between the last clocks of two commands; a precharge takes one clock
     opening, closing = lone.resource.opening(True) + late - early, t("t_rp") - late
     opened = opening + max(hit, read.issued + t("t_rtp") + early)  # from row command to precharge, without more hits
     earliest = max(t("t_ras") + t("t_rp"), t("t_rc"))  # from one row command to the next
     mean = 0.0
     for reads, share in _shares(str(lone.operands["row"]), choices(lone.resource, "row")):
-        waited, hits = 0.0, 0
-        while (more := earliest - opened - hits * hit - closing) > 0:
-            waited += share**hits * more
+        mean_wait, hits = 0.0, 0
+        while (extra_wait := earliest - opened - hits * hit - closing) > 0:
+            mean_wait += share**hits * extra_wait
             hits += 1
         missed = 1 - share
-        mean += reads * (missed * (opened + closing) + share * hit + missed**2 * waited)
+        mean += reads * (missed * (opened + closing) + share * hit + missed**2 * mean_wait)
     return 1 / mean
 
 
 def _shares(drawn: str, rows: int) -> list[tuple[float, float]]:
-    """Return shares of the reads, and the chance that the next read has the same row; in turn none has."""
+    """Return (share of the reads, probability that the next read has the same row) by group of rows."""
     if drawn == "round_robin":
         return [(1.0, 0.0 if rows > 1 else 1.0)]
     hot = float(drawn.removeprefix("hot:")) if drawn.startswith("hot:") else 1 / rows
@@ -92,7 +92,7 @@ def _shares(drawn: str, rows: int) -> list[tuple[float, float]]:
 
 
 def open_dram(lone: LoneResource, rate: float) -> float:
-    """Return the mean seconds of a read behind Poisson arrivals; raises RefusedError where no result is known."""
+    """Return the mean time of a read in s with Poisson arrivals; raises RefusedError if no result is known."""
     read = _read(lone)
     if _where(lone) != "one":
         raise RefusedError("theory: banks in turn, or rows drawn, behind random arrivals have no exact result")
@@ -116,7 +116,7 @@ def _is_open(lone: LoneResource) -> bool:
 
 
 def _read(lone: LoneResource, alone: bool = False) -> _Read:
-    """Return the times of a read; those between rows are 0 where it hits an open row. alone: no other read waits."""
+    """Return the times of a read; raises RefusedError if no result is known. alone: no other read waits."""
     dram, length = lone.resource, lone.amount("bytes")
     if lone.visit != "read":
         raise RefusedError("theory: of DRAM reads alone have a result")

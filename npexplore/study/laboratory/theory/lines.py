@@ -1,4 +1,4 @@
-"""Which line each kind is, mostly from its parameters: service, rest, servers, places. Formulas stand in `line.py`."""
+"""Describes each resource kind as a line: service, rest, servers, places. `line.py` has the formulas."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ Operands = Mapping[str, Any]
 
 
 def line_of(lone: LoneResource) -> Line | None:
-    """Return the line that a resource alone is; None for one that is no line, or is driven in a way that makes none."""
+    """Return the line that describes a resource alone; None if the resource or its operands make no line."""
     operands, resource = {name: lone.number(name) for name in lone.operands}, lone.resource
     if any(isinstance(value, str) and value.partition(":")[0] not in DRAWN for value in operands.values()):
         return None
     if isinstance(resource, Part):
-        make = PARTS.get((kind_of(resource), lone.visit))
-        return None if make is None else make(resource.parameters, operands)
+        line_of_part = PARTS.get((kind_of(resource), lone.visit))
+        return None if line_of_part is None else line_of_part(resource.parameters, operands)
     return LINES.get(type(resource), _one_server)(resource, operands, lone)
 
 
 def _one_server(one: Resource, v: Operands, lone: LoneResource) -> Line | None:
-    """A kind without a formula here: one server, held once, as long as the visit's record says."""
+    """Return the line of a kind without a formula here: one server, held once for the recorded time of a visit."""
     if isinstance(one, OwnFaces) or one.servers() != [Server(one.name)]:
         return None
-    alone = unloaded_visit(visit(one, lone.visit, **v))
-    if len(alone.holds) != 1 or alone.holds[0].visits != 1:
+    unloaded = unloaded_visit(visit(one, lone.visit, **v))
+    if len(unloaded.holds) != 1 or unloaded.holds[0].visits != 1:
         return None
-    held = float(alone.holds[0].seconds)
-    return Line(held, held**2 + float(alone.holds[0].variance or 0.0), float(alone.latency) - held)
+    held_s = float(unloaded.holds[0].seconds)
+    return Line(held_s, held_s**2 + float(unloaded.holds[0].variance or 0.0), float(unloaded.latency) - held_s)
 
 
 def _up(amount: float, step: float) -> int:
@@ -57,10 +57,10 @@ def _up(amount: float, step: float) -> int:
 def _server(one: FifoServer, v: Operands, lone: LoneResource) -> Line | None:
     square = one.service**2 if one.random is None else one.random.moments()[1]
     member = v.get("member", 0)
-    if one.members == 1 or not isinstance(member, str):  # one member alone
+    if one.members == 1 or not isinstance(member, str):  # all visits use one member
         return Line(one.service, square, 0.0, one.units)
-    known = one.units == 1 and member in ("random", "round_robin")
-    return Line(one.service, square, 0.0, one.members, member == "random") if known else None
+    has_result = one.units == 1 and member in ("random", "round_robin")
+    return Line(one.service, square, 0.0, one.members, member == "random") if has_result else None
 
 
 def _memory(one: WordMemory, v: Operands, lone: LoneResource) -> Line | None:
@@ -108,11 +108,11 @@ def _mesh(one: Mesh, v: Operands, lone: LoneResource) -> Line | None:
 
 
 def _streams(one: StaticStreams, v: Operands, lone: LoneResource) -> Line | None:
-    """One path, or a switch that all paths cross, without changes of route (crossing.py): its words."""
+    """Return the line of one path, or of a switch that all paths cross without changes of route; service: its words."""
     trees = one.trees if isinstance(v["path"], str) else one.trees[v["path"] : v["path"] + 1]
     hops = sum(tree.depth(tree.targets[0]) for tree in trees) / len(trees)
-    everybody = [tile for tile in one.crossings if all(tile in tree.before for tree in trees)]
-    drawn = v["path"] in ("random", "round_robin") and not one.change and len(everybody) == 1
+    common_tiles = [tile for tile in one.crossings if all(tile in tree.before for tree in trees)]
+    drawn = v["path"] in ("random", "round_robin") and not one.change and len(common_tiles) == 1
     if lone.visit != "stream" or one.turns or not (len(trees) == 1 or drawn):
         return None
     return Line.constant(v["words"] * one.cycle, (hops + 2) * one.hop * one.cycle)
@@ -150,22 +150,24 @@ def _ethernet(p: Any, v: Operands) -> Line | None:
 
 
 def pcie_byte_s(p: Any) -> float:
-    """Return the seconds of a byte on a link's wires: lanes, coding, acknowledgements and clock compensation."""
+    """Return the time of a byte on a link's wires in s, with coding, acknowledgements and clock compensation."""
     gtps = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)[p.generation - 1]
     coding = 0.8 if p.generation < 3 else 128 / 130 if p.generation < 6 else 236 / 256
-    left = 1 - (16 / p.ack_every + 4 / 1538) if p.generation < 6 else 1.0
-    return float(8 / (p.lanes * gtps * 1e9 * coding) / left)
+    payload_share = 1 - (16 / p.ack_every + 4 / 1538) if p.generation < 6 else 1.0
+    return float(8 / (p.lanes * gtps * 1e9 * coding) / payload_share)
 
 
 def _pcie_write(p: Any, v: Operands) -> Line | None:
     pieces = _up(v["bytes"], p.payload_bytes)
     header = p.write_header_bytes + (p.framing_bytes if p.generation < 6 else 0)
     service = (v["bytes"] + pieces * header) * pcie_byte_s(p)
-    loop = 2 * p.flight_ns * 1e-9 + v["bytes"] / pieces / p.drain_bytes_per_s + service / pieces
+    loop_s = 2 * p.flight_ns * 1e-9 + v["bytes"] / pieces / p.drain_bytes_per_s + service / pieces
     data = _up(v["bytes"] / pieces, p.credit_bytes)
-    enough = min(p.header_credits, p.data_credits // data) * service / pieces > 1.5 * loop
+    enough_credits = min(p.header_credits, p.data_credits // data) * service / pieces > 1.5 * loop_s
     return (
-        Line.constant(service) if pieces == 1 and enough and service * p.drain_bytes_per_s > 1.2 * v["bytes"] else None
+        Line.constant(service)
+        if pieces == 1 and enough_credits and service * p.drain_bytes_per_s > 1.2 * v["bytes"]
+        else None
     )
 
 

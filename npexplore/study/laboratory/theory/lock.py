@@ -1,4 +1,4 @@
-"""A lock alone, with its hand-over: the exact chain of who sleeps (solve/queueing/hand_over.py)."""
+"""Results for a lock alone with hand-over: the exact chain of its sleepers (solve/queueing/hand_over.py)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from npexplore.study.laboratory.lone import LoneResource
 
 
 def closed_lock(lone: LoneResource, threads: int) -> float:
-    """Return holds a second of so many threads."""
+    """Return the holds/s of `threads` threads."""
     return _hand_over(lone).closed(threads)
 
 
 def open_lock(lone: LoneResource, rate: float) -> float:
-    """Return the mean seconds from the visit to the end of the release."""
+    """Return the mean time in s from the start of a visit to the end of its release."""
     return _hand_over(lone).open(rate)
 
 

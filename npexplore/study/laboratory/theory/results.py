@@ -1,4 +1,4 @@
-"""Which result holds for which resource alone, with its source."""
+"""Selects the theoretical result for a resource alone, with its source."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from npexplore.study.laboratory.theory.tokens import closed_channel, dropped, op
 
 @dataclass(frozen=True)
 class Theory:
-    """A result with its source: packets a second of a number of threads, mean seconds at packets a second offered.
+    """A result with its source. closed: packets/s by threads; open: mean time in s by offered packets/s.
 
-    Both raise RefusedError where nothing is known. bounded: the open result is a lower bound, not exact. loss: share of
-    the packets dropped at packets a second offered (None: none are).
+    Both raise RefusedError if no result is known. bounded: the open result is a lower bound, not exact. loss: share of
+    dropped packets by offered packets/s (None: no packet is dropped).
     """
 
     name: str

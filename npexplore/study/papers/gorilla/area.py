@@ -1,9 +1,10 @@
-"""Look-up tables (LUTs) of a configuration, as a share of a device (Figs. 11, 12, Sec. 4.6).
+"""Computes the look-up tables (LUTs) of a configuration as a share of a device (Figs. 11, 12, Sec. 4.6).
 
     share = engines x (logic x steps / all steps + thread x threads) x (LUTs of the reference / LUTs of the device)
 
-Logic and thread are fitted to two cells of the table on the reference (Virtex-6 HX380T), the ratio of the Virtex-7 to a
-third. Of other devices the LUTs are known; an engine for fewer protocols has the logic of its own steps.
+Logic and thread are fitted to two cells of the table on the reference device (Virtex-6 HX380T), the ratio of the
+Virtex-7 to a third cell. The numbers of LUTs of other devices are known. An engine for fewer protocols has less logic,
+in proportion to its steps.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ DEVICES: Mapping[str, str] = {
 
 @cache
 def steps_of(protocols: tuple[str, ...], counting: bool = False) -> int:
-    """Return the steps of a program for some protocols, after splitting."""
+    """Return the number of steps of a program for some protocols, after splitting."""
     return len(engine_program(router_tables(), protocols, counting))
 
 
 def scale(p: Parameters, device: str) -> float:
-    """Return by how much larger a share of a device is than one of the reference."""
+    """Return the factor from a share of the reference to a share of a device."""
     name = DEVICES[one_of("device", device, DEVICES)]
     return float(p[name]) if device == FITTED else float(p.luts_v6hx380t) / float(p[name])
 
 
 def engine_share(p: Parameters, threads: int, protocols: tuple[str, ...] = PROTOCOLS) -> float:
-    """Return the share of the reference that one engine takes."""
+    """Return the share of the reference's LUTs of one engine."""
     p.assume("engine_area")
     logic = float(p.lut_engine) * steps_of(protocols) / steps_of(PROTOCOLS)
     return (logic + float(p.lut_thread) * threads) / 100
 
 
 def lut_share(p: Parameters, device: str, engines: int, threads: int, protocols: tuple[str, ...] = PROTOCOLS) -> float:
-    """Return the share of a device that so many engines (in all clusters together) take."""
+    """Return the share of a device's LUTs of `engines` engines (all clusters together)."""
     return engines * engine_share(p, threads, protocols) * scale(p, device)
 
 
 def fitted_to(one: float, four: float, other: float, engines: int = 32, more: int = 64) -> tuple[float, float, float]:
-    """Return (logic, thread, ratio) from shares with 1 and 4 threads, and the share of twice the engines elsewhere."""
+    """Return (logic, thread, ratio) from shares with 1 and 4 threads, and of `more` engines on another device."""
     thread = (four - one) / 3 / engines
     return one / engines - thread, thread, (other / more) / (four / engines)

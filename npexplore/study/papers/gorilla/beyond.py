@@ -1,14 +1,14 @@
-"""What the paper proposes and did not build: hierarchical flow counting and compressed tables (Secs. 4.2, 4.4).
+"""Computes proposals that the paper did not build: hierarchical flow counting and compressed tables (Secs. 4.2, 4.4).
 
-    counters    a small counter a flow inside the device; each b-th packet the largest one goes to memory
-                after it none exceeds ln(b N) / ln(b / (b - 1))    (Shah, Iyer, Prabhakar, McKeown, IEEE Micro 22(1),
-                2002); a packet may come on top
-    first level one bit per entry that says whether it differs from the one before, one entry per run of alike ones, and
-                a count of runs for each 64 bits                    (Degermark, Brodnik, Carlsson, Pink, SIGCOMM 1997)
+    counters    a small counter per flow inside the device; at each b-th packet the largest counter is moved to memory.
+                After a move no counter exceeds ln(b N) / ln(b / (b - 1))    (Shah, Iyer, Prabhakar, McKeown, IEEE Micro
+                22(1), 2002); packets until the next move may add to it
+    first level one bit per entry that says whether it differs from the previous entry, one entry per run of equal
+                entries, and a count of runs for each 64 bits       (Degermark, Brodnik, Carlsson, Pink, SIGCOMM 1997)
 
-Nothing here is held against the paper. An update of counters then takes 3 / b reads, a lookup one read less; that is
-what `budget` counts and what the knobs `counter_flush`, `first_level` and `cache_entries` of the machine simulate. What
-share a cache answers hangs on the traffic, whose addresses run through it: here each of 64 routes is as likely.
+Nothing here is compared with the paper. An update of counters then takes 3 / b reads, a lookup one read less. `budget`
+counts these reads, and the machine's knobs `counter_flush`, `first_level` and `cache_entries` simulate them. The hit
+ratio of a cache depends on the traffic; here all of 64 routes are equally likely.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHOICES: Mapping[str, Mapping[str, Value]] = {
 
 
 def largest_small(flows: int, every: int) -> float:
-    """Return what no small counter exceeds: the bound after a flush, and the `every` packets before the next."""
+    """Return the largest value of a small counter: the bound after a flush, plus `every` packets until the next."""
     return 1.0 if every == 1 else every + math.log(every * flows) / math.log(every / (every - 1))
 
 
@@ -52,7 +52,7 @@ def small_bits(flows: int, every: int) -> int:
 
 @dataclass(frozen=True)
 class CompressedLevel:
-    """A level of a trie as runs of alike entries: bits that begin a run, runs before each group of 64, entries."""
+    """A trie level as runs of equal entries: bits that begin a run, runs before each group of 64, the runs' entries."""
 
     begins: npt.NDArray[np.bool_]
     before: npt.NDArray[np.int64]
@@ -60,7 +60,7 @@ class CompressedLevel:
 
     @classmethod
     def of(cls, entries: npt.NDArray[np.integer]) -> CompressedLevel:
-        """Return a level compressed; entries: what the level has at each index."""
+        """Return the compressed level; entries: the level's entry at each index."""
         if not len(entries):
             raise InputError("a level to compress must have at least 1 entry")
         begins = np.concatenate([[True], np.diff(entries) != 0])
@@ -69,45 +69,45 @@ class CompressedLevel:
         return cls(begins, before.astype(np.int64), np.asarray(entries[begins], np.int64))
 
     def entry(self, at: int) -> int:
-        """Return the entry at an index: the count before its group, and bits of the group up to it."""
+        """Return the entry at an index, from the count before its group and the bits of the group up to the index."""
         group = at // GROUP
         return int(self.runs[self.before[group] + self.begins[group * GROUP : at + 1].sum() - 1])
 
     @property
     def bits(self) -> int:
-        """Bits of memory: of the map, the counts and the runs."""
+        """Bits of memory of the map, the counts and the runs together."""
         return len(self.begins) + len(self.before) * len(self.runs).bit_length() + WORD_BITS * len(self.runs)
 
 
 def compressed_first_level(trie: Trie20_4_8) -> CompressedLevel:
-    """Return the first level of a trie compressed."""
+    """Return the compressed first level of a trie."""
     return CompressedLevel.of(trie.level(0))
 
 
 def reads_of(p: Parameters, proto: str, op: str) -> float:
-    """Return the reads of external memory of a packet with the parameters' counters, first level and cache."""
+    """Return a packet's reads of external memory with the parameters' counters, first level and cache."""
     levels = LEVELS[one_of("protocol", proto, LEVELS)]
     one_of("operation", op, OPERATIONS)
     lookups = 0 if not levels else 2 if op == "lufc" else 1
-    each = levels - (1 if levels and p.first_level == "chip" else 0)
+    reads_per_lookup = levels - (1 if levels and p.first_level == "chip" else 0)
     counting = COUNTERS / float(p.counter_flush) if op == "lufc" else 0.0
     counted = "on" if op == "lufc" else "off"
-    missed = 1 - cached_share(p.with_(proto=proto, flow_counting=counted)) if lookups else 1.0
-    return lookups * each * missed + counting
+    miss_share = 1 - cached_share(p.with_(proto=proto, flow_counting=counted)) if lookups else 1.0
+    return lookups * reads_per_lookup * miss_share + counting
 
 
 def budget(
     p: Parameters, rate_pps: float, protocols: Iterable[str] = ("ipv4", "ipv6"), op: str = "lufc"
 ) -> pd.DataFrame:
-    """Return the channels that each of CHOICES needs. Columns: traffic, built, reads, channels, most_mpps."""
+    """Return the memory channels that each of CHOICES needs. Columns: traffic, built, reads, channels, most_mpps."""
     import pandas as pd
 
     rows = []
     for proto in protocols:
         for name, knobs in CHOICES.items():
-            each = reads_of(p.with_(**knobs), proto, op)
+            reads = reads_of(p.with_(**knobs), proto, op)
             rows.append({
-                "traffic": proto, "built": name, "reads": each, "channels": rate_pps * each / reads_per_s(p),
-                "most_mpps": p.channels * reads_per_s(p) / each / 1e6,
+                "traffic": proto, "built": name, "reads": reads, "channels": rate_pps * reads / reads_per_s(p),
+                "most_mpps": p.channels * reads_per_s(p) / reads / 1e6,
             })  # fmt: skip
     return pd.DataFrame(rows)

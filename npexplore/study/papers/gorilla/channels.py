@@ -1,9 +1,9 @@
-"""Memory channels that a mix of traffic needs (Fig. 7): reads a packet, times its rate, over the reads of a channel.
+"""Computes the memory channels that a mix of traffic needs (Fig. 7), from reads per packet and reads/s of a channel.
 
     reads = levels (destination) [+ levels (source) + 3 (counters)],   channels = ceil(rate x reads / channel rate)
-    share that needs no memory >= 1 - channels at hand x channel rate / (rate x reads)
+    share that needs no memory >= 1 - available channels x channel rate / (rate x reads)
 
-IPv4 has 3 levels, IPv6 has 6; labels that the cluster's table has need none, and a counter is 3 x 72 bits.
+IPv4 has 3 levels, IPv6 has 6; labels in the cluster's table need no read, and a counter has 3 x 72 bits.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ OPERATIONS = ("lu", "lufc")
 
 
 def reads(proto: str, op: str) -> int:
-    """Return the reads of a packet: of the destination's lookup (lu), or of both lookups and the counters (lufc)."""
+    """Return a packet's reads: for the destination's lookup (lu), or for both lookups and the counters (lufc)."""
     levels = LEVELS[one_of("protocol", proto, LEVELS)]
     counted = one_of("operation", op, OPERATIONS) == "lufc"
     return (2 * levels + COUNTERS) if counted else levels
 
 
 def reads_of_mix(mix: Mapping[str, float], op: str) -> float:
-    """Return the mean reads of a packet of a mix {protocol: share}; raises InputError if shares are not one in all."""
+    """Return the mean reads per packet of a mix {protocol: share}; raises InputError if shares do not sum to 1."""
     if not math.isclose(sum(mix.values()), 1.0, abs_tol=1e-9) or min(mix.values()) < 0:
         raise InputError(f"shares of a mix must add up to 1, got {dict(mix)}")
     return sum(part * reads(proto, op) for proto, part in mix.items())
 
 
 def channels_needed(p: Parameters, mix: Mapping[str, float], op: str, rate_pps: float) -> int:
-    """Return how many channels of the parameters' memory a mix needs."""
+    """Return the number of channels of the parameters' memory that a mix needs."""
     return math.ceil(rate_pps * reads_of_mix(mix, op) / reads_per_s(p) - 1e-9)
 
 
 def share_without_memory(p: Parameters, proto: str, op: str, rate_pps: float) -> float:
-    """Return the least share of traffic that must do without memory if the channels are to suffice."""
-    wanted = rate_pps * reads(proto, op)
-    return max(0.0, 1.0 - p.channels * reads_per_s(p) / wanted) if wanted else 0.0
+    """Return the smallest share of traffic that must need no memory for the channels to suffice."""
+    needed = rate_pps * reads(proto, op)
+    return max(0.0, 1.0 - p.channels * reads_per_s(p) / needed) if needed else 0.0

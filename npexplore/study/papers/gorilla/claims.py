@@ -1,11 +1,11 @@
-"""Which cycles per packet are consistent with all claims about rates: the admissible set, and how much claims say.
+"""Finds the cycles per packet that are consistent with the paper's claims about rates (the admissible set).
 
     reaches 200 Mpps  <=>  min(engines / issue, engines x threads / residence) x clock >= REACHES x offered
-    issue = overhead + steps x cycles per step;   residence = issue + waits;   the memory taken as wide enough
+    issue = overhead + steps x cycles per step;   residence = issue + waits;   the memory is assumed wide enough
 
-Overhead follows from the one rate below what is offered (195.7 Mpps); cycles per step and the lookup's delay are free.
-Claims are the rows of the ledger that say whether one configuration keeps up and that nothing was fitted to: scores
-(study/checking/groups.py) and the map of the page count the same ones.
+Overhead follows from the only printed rate below the offered load (195.7 Mpps); cycles per step and the lookup's delay
+are free. Claims are ledger rows that say whether one configuration keeps up and that no parameter was fitted to. The
+scores (study/checking/groups.py) and the page's map count the same claims.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 REACHES = rule("gorilla.reaches")
 NUMBER = "gorilla.perf.mpls4.16-6-4.fc"
-JUDGED = ("check", "blind")  # roles of claims whose truth is known and that nothing was fitted to
+JUDGED = ("check", "blind")  # roles of claims that are known and that no parameter was fitted to
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A configuration with its traffic, and whether it is said to keep up with what is offered."""
+    """A configuration with its traffic, and whether the paper says that it forwards the whole offered load."""
 
     key: str
     clusters: int
@@ -54,7 +54,7 @@ class Claim:
 
 
 def claims(ledger: Ledger | None = None) -> list[Claim]:
-    """Return the judged claims on rates of single configurations, each measurement once."""
+    """Return the claims of the roles JUDGED on rates of single configurations, each measurement once."""
     judged = []
     for row in ledger or load():
         c = row.conditions
@@ -77,7 +77,7 @@ def _ways(counting: str, proto: str) -> Lowered:
 
 
 def keeps_up(p: Parameters, claim: Claim) -> bool:
-    """Say whether a configuration keeps up by the bounds of engines and threads."""
+    """Return whether a configuration keeps up by the bounds of engines and threads."""
     return _enough(p, claim, _cycles(p, claim))
 
 
@@ -86,13 +86,13 @@ def _cycles(p: Parameters, claim: Claim) -> tuple[float, float]:
 
 
 def _enough(p: Parameters, claim: Claim, cycles: tuple[float, float]) -> bool:
-    issue, stay = cycles
+    issue, residence = cycles
     engines = claim.clusters * claim.engines * float(p.core_mhz)
-    return min(engines / issue, engines * claim.threads / stay) >= float(REACHES.value) * claim.mpps
+    return min(engines / issue, engines * claim.threads / residence) >= float(REACHES.value) * claim.mpps
 
 
 def overhead_for(p: Parameters, per_step: float) -> float:
-    """Return the overhead for which 16-6-4 forwards four labels with flow counting at the printed rate."""
+    """Return the overhead in cycles with which 16-6-4 forwards four labels with flow counting at the printed rate."""
     (path,) = _ways("on", "mpls_4").paths
     return 96 * float(p.core_mhz) * 1e6 / facts().value(NUMBER) - len(path.steps) * per_step
 
@@ -100,25 +100,25 @@ def overhead_for(p: Parameters, per_step: float) -> float:
 def admissible(
     per_step: Sequence[float], delays: Sequence[float], chosen: Sequence[Claim] | None = None
 ) -> pd.DataFrame:
-    """Return a table of how many claims hold, and which do not, by cycles per step and lookup delay.
+    """Return the number of claims that hold, and the claims that do not, by cycles per step and lookup delay.
 
     Columns: cycles_per_step, lookup_cycles, overhead_cycles, right, claims, wrong (names).
     """
     import pandas as pd
 
-    judged, own = list(chosen) if chosen is not None else claims(), design("gorilla").parameters
+    judged, fitted_parameters = list(chosen) if chosen is not None else claims(), design("gorilla").parameters
     rows = []
-    for each, delay in product(per_step, delays):
-        overhead = overhead_for(own, each)
+    for step_cycles, delay in product(per_step, delays):
+        overhead = overhead_for(fitted_parameters, step_cycles)
         if overhead < 0:
             continue
-        half: dict[str, Value] = {"request_cycles": each / 2, "edit_cycles": each / 2}
-        p = own.with_(**half, overhead_cycles=overhead, lookup_cycles=delay)
+        half: dict[str, Value] = {"request_cycles": step_cycles / 2, "edit_cycles": step_cycles / 2}
+        p = fitted_parameters.with_(**half, overhead_cycles=overhead, lookup_cycles=delay)
         kinds = {(c.counting, c.proto, c.protocols): c for c in judged}
         cycles = {kind: _cycles(p, claim) for kind, claim in kinds.items()}
         wrong = [c.name for c in judged if _enough(p, c, cycles[c.counting, c.proto, c.protocols]) != c.keeps_up]
         rows.append({
-            "cycles_per_step": each, "lookup_cycles": delay, "overhead_cycles": overhead,
+            "cycles_per_step": step_cycles, "lookup_cycles": delay, "overhead_cycles": overhead,
             "right": len(judged) - len(wrong), "claims": len(judged), "wrong": "; ".join(wrong),
         })  # fmt: skip
     return pd.DataFrame(rows)

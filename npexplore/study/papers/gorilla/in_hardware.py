@@ -1,7 +1,7 @@
-"""The twelve IPv4 configurations of Fig. 10 in the event engine and in generated hardware, both with measured cycles.
+"""Compares twelve IPv4 configurations of Fig. 10 in the event engine and in generated hardware, with measured cycles.
 
-The event engine takes the cycles that trials at the doors of the hardware give (npexplore/designs/gorilla/cycles.py)
-in place of those fitted to printed rates; nothing is fitted between the two. Rates of the hardware are recorded
+The event engine uses cycles measured at the interfaces of the hardware (npexplore/designs/gorilla/cycles.py) instead of
+cycles fitted to printed rates; nothing is fitted between engine and hardware. Rates of the hardware are recorded
 (data/hardware/rates.csv, `python tests/reference/hardware_cycles.py --rates FOLDER`).
 """
 
@@ -22,7 +22,7 @@ from npexplore.paths import share, table_rows
 from npexplore.study.papers.gorilla.performance import simulated
 
 RATES = ("data", "hardware", "rates.csv")
-COUNTING_MEMORIES = rule("gorilla.counting_memories")  # of the embedded test system
+COUNTING_MEMORIES = rule("gorilla.counting_memories")  # memories of the embedded test system
 TWELVE: Mapping[str, Mapping[str, Value]] = {
     f"16-{engines}-{threads}, counting {counting}": {
         "clusters": 16, "engines": engines, "threads": threads, "proto": "ipv4", "flow_counting": counting,
@@ -33,9 +33,9 @@ TWELVE: Mapping[str, Mapping[str, Value]] = {
 
 @dataclass(frozen=True)
 class Rate:
-    """The result of a run of a generated processor: million packets a second, with an interval; latency in cycles.
+    """The result of a run of a generated processor: million packets/s with an interval, latency in cycles.
 
-    offered: million packets a second, 0: as many as the processor takes.
+    offered: million packets/s; 0: as many as the processor takes.
     """
 
     name: str
@@ -53,7 +53,7 @@ def rates() -> tuple[Rate, ...]:
 
 
 def rates_of(file: Path) -> tuple[Rate, ...]:
-    """Return the rates of a table."""
+    """Return the rates in a CSV file."""
     return tuple(
         Rate(row["name"], *(float(row[name]) for name in ("offered", "mpps", "low", "high", "latency")))
         for row in table_rows(file)
@@ -61,23 +61,24 @@ def rates_of(file: Path) -> tuple[Rate, ...]:
 
 
 def with_measured(design: Design) -> Design:
-    """Return a design with the cycles of generated hardware in place of the fitted ones."""
+    """Return a design with the cycles measured in generated hardware instead of the fitted cycles."""
     return design.with_(**measured_knobs(design.parameters))
 
 
 def beside(design: Design, recorded: Sequence[Rate] | None = None, seed: int = 1) -> list[dict[str, Any]]:
     """Return a record for each recorded rate (None: all): hardware, event engine with measured and with fitted cycles.
 
-    difference: of the event engine with measured cycles, as a share of the hardware's rate.
+    difference: rate of the event engine with measured cycles / rate of the hardware - 1.
     """
-    wanted = rates() if recorded is None else recorded
-    ways = {"measured": with_measured(design), "fitted": design}
-    points = [{**TWELVE[one.name], "rate_mpps": one.offered} for one in wanted]
-    predictions = {way: simulated(machine, points, seed) for way, machine in ways.items()}
+    hardware = rates() if recorded is None else recorded
+    machines = {"measured": with_measured(design), "fitted": design}
+    points = [{**TWELVE[rate.name], "rate_mpps": rate.offered} for rate in hardware]
+    predictions = {cycles: simulated(machine, points, seed) for cycles, machine in machines.items()}
     return [
         {
-            "configuration": one.name, "offered": one.offered, "hardware": one.mpps, "low": one.low, "high": one.high,
-            "measured": predictions["measured"][k].rate_pps / 1e6, "fitted": predictions["fitted"][k].rate_pps / 1e6,
-            "difference": predictions["measured"][k].rate_pps / 1e6 / one.mpps - 1,
-        } for k, one in enumerate(wanted)
+            "configuration": rate.name, "offered": rate.offered, "hardware": rate.mpps, "low": rate.low,
+            "high": rate.high, "measured": predictions["measured"][k].rate_pps / 1e6,
+            "fitted": predictions["fitted"][k].rate_pps / 1e6,
+            "difference": predictions["measured"][k].rate_pps / 1e6 / rate.mpps - 1,
+        } for k, rate in enumerate(hardware)
     ]  # fmt: skip

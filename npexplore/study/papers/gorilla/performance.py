@@ -1,7 +1,7 @@
-"""Rates of Gorilla configurations: by traffic and flow counting, threads and lookup delay, schedulers, arbiters.
+"""Simulates rates of Gorilla configurations: by traffic and flow counting, threads, lookup delay, schedulers, arbiters.
 
-Figs. 9, 10, 11 and 13, and what the paper tells of schedulers, arbiters and balancing (Sec. 4.5.2). Every table has one
-row a simulated point; points run side by side in threads.
+Covers Figs. 9, 10, 11 and 13, and statements on schedulers, arbiters and balancing (Sec. 4.5.2). Every table has one
+row for each simulated point; points are simulated in parallel threads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIX = ((4, 1), (4, 2), (4, 4), (6, 1), (6, 2), (6, 4))
 
 
 def simulated(design: Design, points: Sequence[Mapping[str, Value]], seed: int = 1) -> list[Prediction]:
-    """Return the answers at some points (knobs to set), in their order."""
+    """Return the simulated answers at some points (knobs to set), in their order."""
 
     def one(knobs: Mapping[str, Value]) -> Prediction:
         return design.with_(**knobs).simulate(seed=seed, breakdown=False)
@@ -83,37 +83,37 @@ def threads_and_delay(
     import pandas as pd
 
     cells = list(product(delays, schedulers, threads))
-    usual: dict[str, Value] = {**FIG13, "boot_us": 60.0, "window_us": 300.0, **knobs}
-    points: list[dict[str, Value]] = [{**usual, "lookup_delay": d, "scheduler": s, "threads": t} for d, s, t in cells]
+    base: dict[str, Value] = {**FIG13, "boot_us": 60.0, "window_us": 300.0, **knobs}
+    points: list[dict[str, Value]] = [{**base, "lookup_delay": d, "scheduler": s, "threads": t} for d, s, t in cells]
     rows = []
     for (delay, scheduler, count), knob, answer in zip(cells, points, simulated(design, points), strict=True):
-        issue, stay = residence_cycles(design.with_(**knob).parameters)
-        cycles = usual["clusters"] * usual["engines"] * design.parameters.core_mhz  # type: ignore[operator]
+        issue, residence = residence_cycles(design.with_(**knob).parameters)
+        cycles = base["clusters"] * base["engines"] * design.parameters.core_mhz  # type: ignore[operator]
         rows.append({
             "threads": count, "delay": delay, "scheduler": scheduler, "mpps": answer.rate_pps / 1e6,
-            "bound_mpps": min(cycles / issue, cycles * count / stay),
+            "bound_mpps": min(cycles / issue, cycles * count / residence),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def per_area(design: Design, table: pd.DataFrame, **knobs: Value) -> pd.DataFrame:
-    """Return a table of `threads_and_delay` with areas: what a reorder queue costs and what it brings.
+    """Return a table of `threads_and_delay` with areas, which show the cost and the benefit of a reorder queue.
 
     New columns: lut (share of the Virtex-6 HX380T), mpps_per_area (Mpps for each per cent of it).
     """
-    usual = {**FIG13, **knobs}
+    base = {**FIG13, **knobs}
     shares = [
-        structures.lut_share(design.with_(**usual, scheduler=s, threads=int(t)).parameters, REFERENCE)
+        structures.lut_share(design.with_(**base, scheduler=s, threads=int(t)).parameters, REFERENCE)
         for s, t in zip(table["scheduler"], table["threads"], strict=True)
     ]
     return table.assign(lut=shares, mpps_per_area=[m / (100 * x) for m, x in zip(table["mpps"], shares, strict=True)])
 
 
 def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs: Value) -> pd.DataFrame:
-    """Return the same point with named choices.
+    """Return the results of one point with named choices of knobs.
 
-    Columns: choice, mpps, p99_ns, reads_busy and writes_busy (of the memory's ports), engines_busy, waiting (calls for
-    the memory), at_exit (headers between pre-processor and exit).
+    Columns: choice, mpps, p99_ns, reads_busy and writes_busy (utilization of the memory's ports), engines_busy, waiting
+    (mean calls that wait for the memory), at_exit (mean headers between pre-processor and exit).
     """
     import pandas as pd
 
@@ -133,11 +133,11 @@ def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs
 
 
 def fairness(design: Design, choices: Mapping[str, Mapping[str, Value]], seed: int = 1, **knobs: Value) -> pd.DataFrame:
-    """Return how evenly clusters are served where headers go to them in turn, as many as are taken.
+    """Return how evenly clusters are served if headers go to them in turn, at saturation.
 
-    Columns: choice, mpps, quickest_ns and slowest_ns (mean time of a packet in the cluster that is quickest, slowest),
-    even (Jain's index of these times: 1 if all are alike). Raises InputError for another balancing, or clusters that
-    the packets of the workload do not go round evenly.
+    Columns: choice, mpps, quickest_ns and slowest_ns (mean time of a packet in the fastest and the slowest cluster),
+    even (Jain's index of the clusters' times: 1 if all are equal). Raises InputError for another balancing, or if the
+    number of the workload's packets is not a multiple of the number of clusters.
     """
     import pandas as pd
 
@@ -156,7 +156,7 @@ def fairness(design: Design, choices: Mapping[str, Mapping[str, Value]], seed: i
     rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(usable_cores()) as pool:
         for name, answer in zip(choices, pool.map(one, choices.values()), strict=True):
-            times = np.array([one.latency_s.mean for one in answer.classes.values()], np.float64) * 1e9
+            times = np.array([cluster.latency_s.mean for cluster in answer.classes.values()], np.float64) * 1e9
             rows.append({
                 "choice": name, "mpps": answer.rate_pps / 1e6, "quickest_ns": times.min(), "slowest_ns": times.max(),
                 "even": times.sum() ** 2 / (len(times) * np.square(times).sum()),
@@ -165,7 +165,7 @@ def fairness(design: Design, choices: Mapping[str, Mapping[str, Value]], seed: i
 
 
 def fewest_threads(table: pd.DataFrame, near: float = 0.99) -> pd.DataFrame:
-    """Return for each delay and scheduler the highest rate, and the fewest threads within 1 % of it."""
+    """Return for each delay and scheduler the highest rate, and the fewest threads that reach its share `near`."""
     import pandas as pd
 
     rows = []
@@ -177,7 +177,7 @@ def fewest_threads(table: pd.DataFrame, near: float = 0.99) -> pd.DataFrame:
 
 
 def waits(design: Design) -> pd.DataFrame:
-    """Return each traffic's steps, calls, issue and residence cycles, reads: visits and demands from the program."""
+    """Return each traffic's steps, calls, issue and residence cycles, and reads, computed from the program."""
     import pandas as pd
 
     from npexplore.designs.gorilla.traffic import lowered, traces
@@ -186,13 +186,13 @@ def waits(design: Design) -> pd.DataFrame:
     for proto in TRAFFIC:
         for counting in ("off", "on"):
             at = design.with_(proto=proto, flow_counting=counting)
-            issue, stay = residence_cycles(at.parameters)
+            issue, residence = residence_cycles(at.parameters)
             paths = lowered(at.parameters).paths
             reads = [trace.used().get("reads", 0) for trace in traces(at.parameters)]
             rows.append({
                 "traffic": proto, "flow_counting": counting,
                 "steps": sum(path.share * len(path.steps) for path in paths),
                 "calls": sum(path.share * path.calls() for path in paths), "issue_cycles": issue,
-                "residence_cycles": stay, "reads": sum(reads) / len(reads),
+                "residence_cycles": residence, "reads": sum(reads) / len(reads),
             })  # fmt: skip
     return pd.DataFrame(rows)

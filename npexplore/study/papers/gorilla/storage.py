@@ -1,10 +1,10 @@
-"""Trie storage from the number of prefixes (Fig. 6): how many blocks of levels 2 and 3 a routing table needs.
+"""Predicts trie storage from the number of prefixes (Fig. 6): the blocks of level 2 that a routing table needs.
 
     sites = share x prefixes;   blocks = M (1 - exp(-sites / M)),   M = blocks of 2^12 addresses that can be routed
     words = level 1 + level 2 + level 3 / 2        (two entries of level 3 share a word of 18 bits)
 
-A site is a network that has prefixes longer than 20 bits; sites lie at random among M blocks. `share` is fitted to one
-row of the table; how many prefixes are longer than 24 bits is not to be told from their number.
+A site is a network with prefixes longer than 20 bits; sites are at random among M blocks. `share` is fitted to one row
+of the table. The number of prefixes longer than 24 bits (level 3) does not follow from the number of prefixes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from npexplore.paths import share
 
 FIRST, SECOND, THIRD = Trie20_4_8.STRIDES
 LEVEL1 = 1 << FIRST
-ROUTABLE = 221 / 256  # first bytes 1 to 223, but 10 and 127
+ROUTABLE = 221 / 256  # share of first bytes 1 to 223 without 10 and 127
 MOST_PREFIXES = 4_000_000
 
 
@@ -33,7 +33,7 @@ def level2_entries(prefixes: float, sites_share: float) -> int:
 
 
 def fitted_share(prefixes: float, entries: float) -> float:
-    """Return the share of sites for which a table of so many prefixes has these entries of level 2."""
+    """Return the share of sites with which a table of `prefixes` prefixes has `entries` entries of level 2."""
     blocks = LEVEL1 * ROUTABLE
     return -math.log1p(-(entries / (1 << SECOND)) / blocks) * blocks / prefixes
 
@@ -45,7 +45,7 @@ def words(level2: float, level3: float) -> float:
 
 @cache
 def _lengths() -> npt.NDArray[np.float64]:
-    """Return how often each prefix length occurs, of those longer than the first level, in the bundled real table."""
+    """Return the shares of prefix lengths (index) of level 2 in the bundled real table; shape (33,)."""
     text = gzip.decompress(share("data", "routes", "internet_20000.txt.gz").read_bytes()).decode()
     lengths = np.array([int(line.partition("/")[2]) for line in text.split()])
     counts = np.bincount(lengths[(lengths > FIRST) & (lengths <= FIRST + SECOND)], minlength=33).astype(np.float64)
@@ -55,10 +55,10 @@ def _lengths() -> npt.NDArray[np.float64]:
 def synthetic_routes(
     prefixes: int, sites_share: float, rng: np.random.Generator, long_share: float = 0.0, short_share: float = 0.2
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
-    """Return (first address, length) of a synthetic table of so many prefixes, all different.
+    """Return (first address, length) of a synthetic table of `prefixes` different prefixes.
 
-    short_share: of up to 20 bits. long_share: of more than 24, each in a block of its own. The others lie in the sites,
-    every site at least one. Raises InputError for shares that leave nothing for the sites.
+    short_share: share of prefixes of up to 20 bits. long_share: share of prefixes of more than 24 bits, each in its own
+    block. The others are in the sites, at least one in each. Raises InputError if no prefixes are left for the sites.
     """
     sites, short, long = (round(part * prefixes) for part in (sites_share, short_share, long_share))
     rest = prefixes - short - long
@@ -69,24 +69,24 @@ def synthetic_routes(
         )
     place = rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), sites)
     keys = np.unique(_keys(place, rng.choice(33, sites, p=_lengths()), rng))
-    for where, wanted, lengths in ((place, rest, None), (place, rest + long, 26), (None, prefixes, 0)):
-        while len(keys) < wanted:
-            lacking = wanted - len(keys)
-            missing = 2 * lacking + 8  # some of them are there already
-            if where is None:
-                length = rng.integers(12, FIRST + 1, missing)
-                more = _keys(rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), missing), length, rng)
+    for blocks, target_count, lengths in ((place, rest, None), (place, rest + long, 26), (None, prefixes, 0)):
+        while len(keys) < target_count:
+            lacking = target_count - len(keys)
+            draws = 2 * lacking + 8  # draw more than needed, because some draws are duplicates
+            if blocks is None:
+                length = rng.integers(12, FIRST + 1, draws)
+                drawn_keys = _keys(rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), draws), length, rng)
             else:
-                length = rng.choice(33, missing, p=_lengths()) if lengths is None else np.full(missing, lengths)
-                more = _keys(rng.choice(where, missing), length, rng)
-            keys = np.union1d(keys, rng.permutation(np.setdiff1d(more, keys))[:lacking])
+                length = rng.choice(33, draws, p=_lengths()) if lengths is None else np.full(draws, lengths)
+                drawn_keys = _keys(rng.choice(blocks, draws), length, rng)
+            keys = np.union1d(keys, rng.permutation(np.setdiff1d(drawn_keys, keys))[:lacking])
     return (keys >> 6).astype(np.uint32), (keys & 63).astype(np.uint8)
 
 
 def _keys(
     place: npt.NDArray[np.int64], length: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """Return prefixes of some lengths in blocks of level 1, at random, as numbers: address and length."""
+    """Return random prefixes of some lengths in blocks of level 1, as numbers: address << 6 | length."""
     value = place << 12 | rng.integers(0, 1 << 12, len(place))
     return np.asarray((value >> (32 - length) << (32 - length)) << 6 | length)
 

@@ -1,14 +1,14 @@
-"""LUTs of schedulers, reorder queues and arbiters, from registers, multiplexers, comparators (Secs. 4.1, 4.5.2).
+"""Computes the LUTs of schedulers, reorder queues and arbiters from multiplexers and comparators (Secs. 4.1, 4.5.2).
 
-    multiplexer n:1 of w bits    w n / 4 LUTs             a LUT chooses among four bits, or twice among two
-    comparator of w bits         ceil(w / 3)              three pairs of bits a LUT, joined by the carry chain
-    fixed priority of n          n ceil((n - 1) / 5)      a grant looks at all requests before its own
-    round robin of n             2 (fixed priority) + 2 n two chains, behind a mask and without; mask, choice
+    multiplexer n:1 of w bits    w n / 4 LUTs             a LUT selects one of four bits, or two times one of two
+    comparator of w bits         ceil(w / 3)              three pairs of bits per LUT, joined by the carry chain
+    fixed priority of n          n ceil((n - 1) / 5)      a grant depends on all requests of higher priority
+    round robin of n             2 (fixed priority) + 2 n two chains, with a mask and without; mask, selection
 
-by the 6-input LUT (Xilinx UG364). Registers take none. The reorder queue of an engine has a place in registers (or in
-LUTs as memory) for each thread's header, which leaves by words of the scratchpad. A fair arbiter serves in rounds: each
-port holds its request in a register with a way around it. Shares are of the engines' LUTs in Fig. 12, taken as built
-without either.
+LUTs have 6 inputs (Xilinx UG364). Registers take no LUTs. The reorder queue of an engine has a place in registers (or
+in LUTs as memory) for each thread's header, which leaves in words of the scratchpad. A fair arbiter serves in rounds:
+each port holds its request in a register with a bypass. Shares are relative to the engines' LUTs in Fig. 12, which are
+assumed to contain neither.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.step_programs.layout import scratchpad
 from npexplore.study.papers.gorilla.area import REFERENCE, engine_share, scale
 
-MUX_INPUTS, COMPARED_BITS, CHAIN_INPUTS = 4, 3, 5  # of a LUT
-RAM_LUTS, RAM_WORDS, RAM_BITS = 4, 32, 6  # LUTs as a memory that is read and written at once
+MUX_INPUTS, COMPARED_BITS, CHAIN_INPUTS = 4, 3, 5  # capacity of one LUT
+RAM_LUTS, RAM_WORDS, RAM_BITS = 4, 32, 6  # LUTs as a memory with one read and one write port
 LABEL_BITS = 20
 BLOCK_RAM_BITS, BLOCK_RAM_WIDTH = 18 * 1024, 36
 
 
 def multiplexer(inputs: int, bits: int) -> float:
-    """Return the LUTs of a multiplexer; none for one input."""
+    """Return the LUTs of a multiplexer of some inputs, each of `bits` bits; 0 for one input."""
     return bits * inputs / MUX_INPUTS if inputs > 1 else 0.0
 
 
 def comparator(bits: int) -> int:
-    """Return the LUTs that compare two numbers for equality."""
+    """Return the LUTs of an equality comparator of two numbers."""
     return math.ceil(bits / COMPARED_BITS)
 
 
 def fixed_priority(ports: int) -> int:
-    """Return the LUTs of an arbiter that prefers lower numbers."""
+    """Return the LUTs of an arbiter that prefers lower port numbers."""
     return ports * math.ceil((ports - 1) / CHAIN_INPUTS) if ports > 1 else 0
 
 
@@ -56,22 +56,22 @@ def number_bits(count: int) -> int:
 
 
 def request_bits(p: Parameters) -> Mapping[str, int]:
-    """Return by port of a cluster's accelerators the bits of a request: its argument, and who asks."""
+    """Return by port of a cluster's accelerators the bits of a request: its argument, and the requester's number."""
     program = engine_program(router_tables(), counting=True).program
-    asker = number_bits(int(p.engines)) + number_bits(int(p.threads))
+    requester_bits = number_bits(int(p.engines)) + number_bits(int(p.threads))
     arguments = {
         "lookup4": program.fields["ipv4_addresses"].bits // 2, "lookup6": program.fields["ipv6_addresses"].bits // 2,
         "label_table": LABEL_BITS, "flow_counter": 2 * FlowCounters().class_bits,
     }  # fmt: skip
     return {
-        f"{name}{k if PORTS.get(name, 1) > 1 else ''}": bits + asker
+        f"{name}{k if PORTS.get(name, 1) > 1 else ''}": bits + requester_bits
         for name, bits in arguments.items()
         for k in range(1, PORTS.get(name, 1) + 1)
     }
 
 
 def scheduler_luts(p: Parameters) -> Mapping[str, float]:
-    """Return the LUTs of an engine's ready scheduler in addition to strict turns, part by part."""
+    """Return by part the LUTs that an engine's ready scheduler adds to strict turns."""
     threads, words = int(p.threads), header_words(str(p.protocols))
     order = number_bits(threads)
     if threads == 1:
@@ -87,7 +87,7 @@ def scheduler_luts(p: Parameters) -> Mapping[str, float]:
 
 
 def fair_luts(p: Parameters) -> Mapping[str, float]:
-    """Return the LUTs of a cluster's fair local arbiters in addition to fixed priorities, part by part."""
+    """Return by part the LUTs that a cluster's fair local arbiters add to fixed priorities."""
     engines, ports = int(p.engines), request_bits(p)
     if engines == 1:
         return {"going round": 0.0, "requests that are held": 0.0}
@@ -103,22 +103,25 @@ def engine_luts(p: Parameters, protocols: tuple[str, ...] = PROTOCOLS) -> float:
 
 
 def overheads(p: Parameters) -> Mapping[str, float]:
-    """Return the shares that a ready scheduler with its reorder queue, and fair local arbiters, add to the engines."""
-    own = engine_luts(p)
-    return {"ready": sum(scheduler_luts(p).values()) / own, "fair": sum(fair_luts(p).values()) / (int(p.engines) * own)}
+    """Return the area shares that a ready scheduler with reorder queue and fair local arbiters add to the engines."""
+    luts = engine_luts(p)
+    return {
+        "ready": sum(scheduler_luts(p).values()) / luts,
+        "fair": sum(fair_luts(p).values()) / (int(p.engines) * luts),
+    }
 
 
 def lut_share(p: Parameters, device: str = REFERENCE, protocols: tuple[str, ...] = PROTOCOLS) -> float:
-    """Return the share of a device that a configuration takes with the scheduler and local arbiters it has."""
+    """Return the share of a device's LUTs of a configuration, with its scheduler and its local arbiters."""
     engines = int(p.clusters) * int(p.engines)
-    more = engines * sum(scheduler_luts(p).values()) if p.scheduler in ("ready", "ready_on_stall") else 0.0
-    more += int(p.clusters) * sum(fair_luts(p).values()) if p.local_arbiter == "fair" else 0.0
-    of_reference = engines * engine_share(p, int(p.threads), protocols) + more / float(p.luts_v6hx380t)
+    additional_luts = engines * sum(scheduler_luts(p).values()) if p.scheduler in ("ready", "ready_on_stall") else 0.0
+    additional_luts += int(p.clusters) * sum(fair_luts(p).values()) if p.local_arbiter == "fair" else 0.0
+    of_reference = engines * engine_share(p, int(p.threads), protocols) + additional_luts / float(p.luts_v6hx380t)
     return of_reference * scale(p, device)
 
 
 def block_ram(p: Parameters) -> Mapping[str, int]:
-    """Return the block RAM of a configuration's scratchpads: bits used, and blocks of 18 Kb that they take."""
+    """Return the block RAM of a configuration's scratchpads: words per thread, used bits, and blocks of 18 Kb."""
     protocols = PROTOCOLS if p.protocols == "all" else ("ipv4",)
     layout = scratchpad(engine_program(router_tables(), protocols))
     engines, threads = int(p.clusters) * int(p.engines), int(p.threads)

@@ -1,10 +1,10 @@
-"""LUTs of Fig. 12, Fig. 11 and Sec. 4.6 out of synthesised engines: unfitted, and with one scale from one cell.
+"""Computes LUTs of Figs. 11, 12 and Sec. 4.6 from synthesised engines: unfitted, and scaled to one calibration cell.
 
     share = clusters x engines x LUTs of an engine (threads, stores) / LUTs of the device      (x scale)
     scale = published share / share, of one calibration cell
 
-Nothing beside engines is in it. Which memory holds the contexts is chosen by the calibration cells alone: the one whose
-ratio of four threads to one is nearest to theirs.
+Only engines are counted. The calibration cells alone determine the memory of the contexts: the memory whose ratio of
+LUTs with four threads to LUTs with one is nearest to the published ratio.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STORES = ("lut_ram", "registers")
 
 @dataclass(frozen=True)
 class Cell:
-    """One configuration on one device; `share` of its LUTs in per cent, `low` and `high` by the tools."""
+    """One configuration on one device; `share` of the device's LUTs in per cent, `low` and `high` over the tools."""
 
     low: float
     share: float
@@ -39,7 +39,7 @@ class Cell:
 
 
 def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: str = "ipv4") -> Cell:
-    """Return the share of a device that the engines of a configuration take; conditions: those of a ledger row."""
+    """Return the share of a device's LUTs of a configuration's engines; conditions: the conditions of a ledger row."""
     engines = float(conditions["clusters"]) * float(conditions["engines"])
     device = float(p[DEVICES[one_of("device", str(conditions["device"]), DEVICES)]])
     engine: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
@@ -47,21 +47,21 @@ def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: s
 
 
 def printed(cell: str) -> float:
-    """Return the published share of a calibration cell, in per cent; raises InputError for a row to be checked."""
+    """Return the published share of a calibration cell, in per cent; raises InputError for a row of role check."""
     return float(facts()[cell].point or math.nan)
 
 
 def scale(p: Parameters, stores: str, cell: str = ONE) -> float:
-    """Return the published share of a calibration cell over that of the synthesised engines."""
+    """Return the published share of a calibration cell over the share of the synthesised engines."""
     row = facts()[cell]
     return printed(cell) / shares(p, row.conditions, stores).share
 
 
 def chosen_store(p: Parameters) -> str:
-    """Return the store of contexts whose growth from one thread to four is nearest to that of the calibration cells."""
-    wanted = printed(FOUR) / printed(ONE)
-    grown = {one: scale(p, one, ONE) * wanted / scale(p, one, FOUR) for one in STORES}
-    return min(STORES, key=lambda one: abs(math.log(grown[one] / wanted)))
+    """Return the store of contexts whose growth from one thread to four is nearest to the published growth."""
+    published = printed(FOUR) / printed(ONE)
+    growth = {store: scale(p, store, ONE) * published / scale(p, store, FOUR) for store in STORES}
+    return min(STORES, key=lambda store: abs(math.log(growth[store] / published)))
 
 
 @cache
@@ -70,37 +70,37 @@ def _calibration() -> dict[str, tuple[Mapping[str, Any], float]]:
 
 
 def constant() -> float:
-    """Return what a reader without a model predicts for every cell: the mean of the calibration cells."""
+    """Return the baseline without a model for every cell: the mean of the calibration cells."""
     return fmean(value for _, value in _calibration().values())
 
 
 def nearest(conditions: Mapping[str, Any]) -> float:
-    """Return the share of the nearest calibration cell: on the same device if any, then by engines and threads."""
+    """Return the share of the nearest calibration cell: on the same device if possible, then by engines and threads."""
 
     def distance(other: Mapping[str, Any]) -> float:
-        apart = sum(abs(math.log(float(other[k]) / float(conditions[k]))) for k in ("engines", "threads"))
-        return apart + (10.0 if other["device"] != conditions["device"] else 0.0)
+        logarithms = sum(abs(math.log(float(other[k]) / float(conditions[k]))) for k in ("engines", "threads"))
+        return logarithms + (10.0 if other["device"] != conditions["device"] else 0.0)
 
-    _, value = min(_calibration().values(), key=lambda one: distance(one[0]))
+    _, value = min(_calibration().values(), key=lambda cell: distance(cell[0]))
     return value
 
 
 def cells(p: Parameters, stores: str) -> list[dict[str, Any]]:
-    """Return a record for each published share of LUTs: the printed share, ours, and those that readers would predict.
+    """Return a record for each published share of LUTs: the printed share, ours, and two baselines.
 
-    Rows with a number of threads for which no engine was synthesised are left out.
-    The printed numbers stand beside; no number of a record but `published` and `role` is made of a row to be checked.
+    Rows with a number of threads for which no engine was synthesised are left out. Only `published` and `role` of a
+    record depend on rows of role check.
     """
     by_one = scale(p, stores)
     records = []
-    known = {
-        one.threads for one in syntheses() if (one.program, one.stores, one.family) == ("ipv4", stores, "xc7")
-        and one.scheduler == "ready"
+    threads = {
+        s.threads for s in syntheses() if (s.program, s.stores, s.family) == ("ipv4", stores, "xc7")
+        and s.scheduler == "ready"
     }  # fmt: skip
     for row in load():
         if row.quantity != "LUT utilization" or row.design != "gorilla":
             continue
-        if int(float(row.conditions["threads"])) not in known:
+        if int(float(row.conditions["threads"])) not in threads:
             continue
         cell = shares(p, row.conditions, stores)
         records.append({

@@ -1,10 +1,10 @@
-"""Consolidating virtual routers (Sec. 5, Fig. 14): each alone, all as one, or groups that have a protocol in common.
+"""Consolidates virtual routers (Sec. 5, Fig. 14): each on a processor, all on one, or groups with a common protocol.
 
-    area of a group = fixed part + least of engines x (logic x steps + thread x threads) over the threads
+    area of a group = fixed part + minimum over threads of engines x (logic x steps + thread x threads)
     engines >= rate x issue and engines x threads >= rate x residence, for the slowest protocol of the group
 
-Protocol-based: two groups are merged while they have a common protocol and the merged area is below the sum; each time
-the merge that saves most. The fixed part is what a processor has beside engines.
+Protocol-based: while two groups have a common protocol and a merged area below the sum of their areas, the merge that
+saves most is made. The fixed part is the area of a processor without its engines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METHODS = ("isolated", "merged", "protocol")
 
 @dataclass(frozen=True)
 class Group:
-    """Virtual routers on one processor: how many of each kind of KINDS, the protocols they speak, packets a second."""
+    """Virtual routers on one processor: the number of each kind of KINDS, and their total packets/s."""
 
     counts: tuple[int, int, int]
     rate_pps: float
@@ -49,7 +49,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Engines:
-    """What an engine takes of the device, by threads and protocols, and the numbers of threads that there are."""
+    """The share of the device of one engine, by threads and protocols, and the possible numbers of threads."""
 
     share: Callable[[int, tuple[str, ...]], float]
     threads: tuple[int, ...] = THREADS
@@ -57,7 +57,7 @@ class Engines:
 
 @dataclass(frozen=True)
 class Sized:
-    """A group with its processor: engines in all, threads each, share of the device."""
+    """A group with its processor: number of engines, threads per engine, share of the device."""
 
     group: Group
     engines: int
@@ -66,7 +66,7 @@ class Sized:
 
 
 def routers(configuration: str, rate_pps: float) -> list[Group]:
-    """Return the single virtual routers of a configuration like 8.1.1; raises InputError."""
+    """Return the single virtual routers of a configuration like 8.1.1; raises InputError for any other text."""
     parts = configuration.split(".")
     if len(parts) != len(KINDS) or not all(part.isdigit() for part in parts) or not sum(map(int, parts)):
         raise InputError(f"virtual routers must be like 8.1.1 (MPLS, IPv4, both), got {configuration!r}")
@@ -75,7 +75,7 @@ def routers(configuration: str, rate_pps: float) -> list[Group]:
 
 
 def cycles(design: Design) -> dict[str, tuple[float, float]]:
-    """Return for each protocol a packet's cycles in the engine (issue), and with all waits (residence)."""
+    """Return for each protocol a packet's (issue, residence) cycles: in the engine, and with all waits."""
     return {name: residence_cycles(design.with_(proto=proto).parameters) for name, proto in TRAFFIC.items()}
 
 
@@ -83,22 +83,22 @@ def sized(
     design: Design, group: Group, needed: Mapping[str, tuple[float, float]], device: str = "v7855t",
     fixed: float | None = None, engines_of: Engines | None = None,
 ) -> Sized:  # fmt: skip
-    """Return the smallest processor that keeps the group's rate for each of its protocols; needed: `cycles`.
+    """Return the smallest processor that forwards the group's rate for each of its protocols; needed: `cycles`.
 
-    fixed: of the reference, in per cent, beside engines. engines_of: areas other than the model's.
+    fixed: fixed part in per cent of the reference (None: the model's). engines_of: areas (None: the model's).
     """
     p = design.parameters
     per_cycle = group.rate_pps / (p.core_mhz * 1e6)
     needs = [needed[name] for name in sorted(group.protocols)]
-    areas = engines_of or Engines(lambda threads, spoken: engine_share(p, threads, spoken) * scale(p, device))
+    areas = engines_of or Engines(lambda threads, protocols: engine_share(p, threads, protocols) * scale(p, device))
     sizes = []
     for threads in areas.threads:
-        engines = max(math.ceil(per_cycle * max(issue, stay / threads) - 1e-9) for issue, stay in needs)
+        engines = max(math.ceil(per_cycle * max(issue, residence / threads) - 1e-9) for issue, residence in needs)
         area = engines * areas.share(threads, _program(group))
         sizes.append(Sized(group, engines, threads, area))
-    best = min(sizes, key=lambda one: one.area)
-    more = (float(p.lut_fixed) if fixed is None else fixed) / 100 * scale(p, device)
-    return Sized(group, best.engines, best.threads, best.area + more)
+    best = min(sizes, key=lambda processor: processor.area)
+    fixed_area = (float(p.lut_fixed) if fixed is None else fixed) / 100 * scale(p, device)
+    return Sized(group, best.engines, best.threads, best.area + fixed_area)
 
 
 def _program(group: Group) -> tuple[str, ...]:
@@ -109,20 +109,20 @@ def consolidate(
     design: Design, configuration: str, method: str, rate_pps: float | None = None, fixed: float | None = None,
     engines_of: Engines | None = None,
 ) -> list[Sized]:  # fmt: skip
-    """Return the processors of a method: isolated, merged, or protocol-based. rate_pps: of each virtual router."""
+    """Return the processors of a method: isolated, merged, or protocol-based. rate_pps: each virtual router's rate."""
     needed = cycles(design)
     rate_pps = 1e6 * RATE_MPPS.value if rate_pps is None else rate_pps
 
     def size(group: Group) -> Sized:
         return sized(design, group, needed, fixed=fixed, engines_of=engines_of)
 
-    alone = [size(one) for one in routers(configuration, rate_pps)]
+    alone = [size(router) for router in routers(configuration, rate_pps)]
     if method == "isolated":
         return alone
     if method == "merged":
         total = alone[0].group
-        for one in alone[1:]:
-            total = total + one.group
+        for router in alone[1:]:
+            total = total + router.group
         return [size(total)]
     if method != "protocol":
         raise InputError(f"consolidation must be one of {', '.join(METHODS)}, got {method!r}")
@@ -130,39 +130,39 @@ def consolidate(
 
 
 def _merge_while_it_saves(groups: Sequence[Sized], size: Callable[[Group], Sized]) -> list[Sized]:
-    now = list(groups)
+    processors = list(groups)
     known: dict[Group, Sized] = {}
     while True:
         best: tuple[float, int, int, Sized] | None = None
-        for a, b in combinations(range(len(now)), 2):
-            if not now[a].group.protocols & now[b].group.protocols:
+        for a, b in combinations(range(len(processors)), 2):
+            if not processors[a].group.protocols & processors[b].group.protocols:
                 continue
-            both = now[a].group + now[b].group
+            both = processors[a].group + processors[b].group
             if both not in known:
                 known[both] = size(both)
-            saves = now[a].area + now[b].area - known[both].area
+            saves = processors[a].area + processors[b].area - known[both].area
             if saves > 1e-12 and (best is None or saves > best[0]):
                 best = saves, a, b, known[both]
         if best is None:
-            return sorted(now, key=lambda one: -one.area)
+            return sorted(processors, key=lambda processor: -processor.area)
         _, a, b, merged = best
-        now = [one for k, one in enumerate(now) if k not in (a, b)] + [merged]
+        processors = [processor for k, processor in enumerate(processors) if k not in (a, b)] + [merged]
 
 
 def area(processors: Sequence[Sized]) -> float:
-    """Return the share of the device that all processors take."""
-    return sum(one.area for one in processors)
+    """Return the share of the device of all processors together."""
+    return sum(processor.area for processor in processors)
 
 
 def grouping(processors: Sequence[Sized]) -> str:
     """Return the groups in the paper's notation, largest first."""
-    return " | ".join(str(one.group) for one in processors)
+    return " | ".join(str(processor.group) for processor in processors)
 
 
 def saving(design: Design, against: str, fixed: float | None = None) -> float:
     """Return the mean saving of the protocol-based method over the six configurations."""
     parts = []
     for configuration in CONFIGURATIONS.value:
-        ours = area(consolidate(design, configuration, "protocol", fixed=fixed))
-        parts.append(1 - ours / area(consolidate(design, configuration, against, fixed=fixed)))
+        protocol_area = area(consolidate(design, configuration, "protocol", fixed=fixed))
+        parts.append(1 - protocol_area / area(consolidate(design, configuration, against, fixed=fixed)))
     return sum(parts) / len(parts)

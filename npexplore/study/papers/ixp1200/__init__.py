@@ -1,6 +1,6 @@
-"""Tables behind the IXP1200's figures.
+"""Recomputes the IXP1200 paper.
 
-performance  rules and threads, what binds, structures, range matching by example
+performance  rules and threads, bottlenecks, structures, range matching by example
 diffserv     functional tests of DiffServ at its ports
-remedies     what the paper proposes against the SRAM bottleneck
+remedies     the paper's proposals against the SRAM bottleneck
 """

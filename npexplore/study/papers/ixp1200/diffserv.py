@@ -1,7 +1,7 @@
-"""Functional tests of DiffServ at the IXP1200's ports: shares, latencies, limits (Figs. 7 to 9 of its paper).
+"""Runs functional tests of DiffServ at the IXP1200's ports: shares, latencies, limits (Figs. 7 to 9 of its paper).
 
-Policers, quanta and queues determine the results. Receivers are unlimited (`bench`), or the machine itself is simulated
-with its threads and memories (`timed`); with 500 flows, receivers are as fast as in its simulation (`coupled`).
+Policers, quanta and queues determine the results. Receivers take no time (`bench`), or the machine is simulated with
+its threads and memories (`timed`), or receivers are as fast as in the machine's simulation (`coupled`, 500 flows).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from npexplore.reads import remembered
 if TYPE_CHECKING:
     import pandas as pd
 
-FLOWS = ("EF", "AF1", "AF2", "AF3")  # one each from four ports to one
+FLOWS = ("EF", "AF1", "AF2", "AF3")  # one flow each from four ports to one port
 ONSET_STEP = 1 / 400
 SHARED = rule("ixp1200.shared")
 
 
 def bench(design: Design) -> DiffServBench:
-    """Return the links, queues and packets of a design's fast Ethernet ports, with receivers that take no time."""
+    """Return the test bench of a design's fast Ethernet ports: links, queues, packets; receivers take no time."""
     p = design.parameters
     return DiffServBench(
         f"{p.fe_mbps:g}Mb/s", p.packet_bytes, p.gap_bytes, queue_packets=p.queue_packets // len(CLASSES),
@@ -47,15 +47,15 @@ def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> DiffSe
 
 
 def machine(design: Design, load: float = 1.0) -> Design:
-    """Return the machine with four flows of a class each, from four ports to one."""
+    """Return the machine with four flows, one of each class, from four ports to one."""
     traffic, receivers, engines, rules = SHARED.value
     return design.with_(traffic=traffic, receivers=receivers, receiver_engines=engines, rules=rules, load=load)
 
 
 def timed(design: Design, loads: Sequence[float], seed: int = 1) -> pd.DataFrame:
-    """Return Figs. 7 and 8 by the machine itself: columns load, class, sent_pps, delay_mean_ns (None: nothing sent).
+    """Return Figs. 7 and 8 by simulating the machine: columns load, class, sent_pps, delay_mean_ns (None: no packet).
 
-    And by load: policed, queue_full, buffer_full (packets lost in the window).
+    Further columns, equal for all classes of a load: policed, queue_full, buffer_full (packets dropped in the window).
     """
     import pandas as pd
 
@@ -64,21 +64,21 @@ def timed(design: Design, loads: Sequence[float], seed: int = 1) -> pd.DataFrame
         prediction = machine(design, load).simulate(seed=seed)
         lost = {"policed": prediction.drops["policer"], "queue_full": prediction.drops["out_fe"],
                 "buffer_full": sum(n for name, n in prediction.drops.items() if name.startswith("mac"))}  # fmt: skip
-        for name, one in zip(FLOWS, prediction.classes.values(), strict=True):
-            mean = one.latency_s.mean
+        for name, packets in zip(FLOWS, prediction.classes.values(), strict=True):
+            mean = packets.latency_s.mean
             delay = None if mean is None else mean * 1e9
-            rows.append({"load": load, "class": name, "sent_pps": one.rate_pps, "delay_mean_ns": delay, **lost})
+            rows.append({"load": load, "class": name, "sent_pps": packets.rate_pps, "delay_mean_ns": delay, **lost})
     return pd.DataFrame(rows)
 
 
 def ratio_of(values: Sequence[float]) -> float:
-    """Return the mean ratio between neighbours, the larger over the smaller."""
+    """Return the mean ratio between neighbouring values, the larger over the smaller."""
     pairs = np.stack([np.asarray(values[:-1], float), np.asarray(values[1:], float)])
     return float(np.mean(pairs.max(axis=0) / pairs.min(axis=0)))
 
 
 def limit_of(key: str) -> float:
-    """Return a number that the paper configures: a rate limit in packets a second, or how many flows."""
+    """Return a number that the paper configures: a rate limit in packets/s, or a number of flows."""
     point = facts()[f"ixp1200.{key}"].point
     assert point is not None
     return point
@@ -91,7 +91,7 @@ def shared(bench: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.Da
 
 def flows(bench: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Fig. 9: a row for each load and flow, each flow with its own rule and limit."""
-    bench = replace(bench, duration_s=2.0)  # a packet more or less is then one a second
+    bench = replace(bench, duration_s=2.0)  # 1 s is measured: one packet more or less is then 1 packet/s
     return rates_of_flows(bench, loads, round(limit_of("fig9.flows")), limit_of("fig9.bw_per_flow"), seed)
 
 
@@ -102,7 +102,7 @@ def at_load(bench: DiffServBench, load: float) -> pd.DataFrame:
 
 
 def drop_onset(bench: DiffServBench) -> float:
-    """Return the lowest load at which packets of AF3 find their queue full, on a grid of a quarter of a per cent."""
+    """Return the lowest load at which AF3 drops packets at a full queue, on a grid of 0.25 %."""
     for load in np.arange(0.2, 1.0, ONSET_STEP):
         if at_load(bench, round(float(load), 6)).loc["AF3", "queue_full"] > 0:
             return float(load)
@@ -110,7 +110,7 @@ def drop_onset(bench: DiffServBench) -> float:
 
 
 def alike_until(bench: DiffServBench, alike: float) -> float:
-    """Return the highest load up to which all flows have the same mean latency, within the factor `alike`."""
+    """Return the highest load up to which the flows' mean latencies differ at most by the factor `alike`."""
     last = 0.0
     for load in np.arange(0.2, 1.0, ONSET_STEP):
         delay = at_load(bench, round(float(load), 6))["delay_mean_ns"]
@@ -121,12 +121,12 @@ def alike_until(bench: DiffServBench, alike: float) -> float:
 
 
 def neighbours(bench: DiffServBench, column: str, load: float = 1.0) -> float:
-    """Return the ratio of `column` between neighbouring classes of assured forwarding, the larger over the smaller."""
+    """Return the mean ratio of `column` between neighbouring AF classes, the larger over the smaller."""
     return ratio_of(at_load(bench, load).loc[["AF1", "AF2", "AF3"], column].to_list())
 
 
 def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:
-    """Return the results of the tests of Figs. 7 and 8 with other queues.
+    """Return the results of the tests of Figs. 7 and 8 with other queue lengths.
 
     Columns: queue (packets of a class), ef_pps, share_ratio, latency_ratio (at full load), drop_onset (load).
     """
@@ -144,17 +144,17 @@ def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:
 
 
 def over_timers(design: Design, ticks_us: Sequence[float]) -> pd.DataFrame:
-    """Return how coarse the StrongARM's timer may be: a tick longer than depth / rate fills the bucket, and is lost.
+    """Return the effect of the StrongARM's timer period: in a tick longer than depth / rate the bucket overflows.
 
-    Columns: tick_us, ef_pps (at full load), expected_pps (the least of limit and depth / tick), sram_share (a word
-    written at every tick).
+    Columns: tick_us, ef_pps (at full load), expected_pps (minimum of the limit and depth / tick), sram_share (time to
+    write one word per tick).
     """
     import pandas as pd
 
     p, rows = design.parameters, []
     for tick in ticks_us:
         variant = replace(bench(design), tick_ns=round(tick * 1e3))
-        most = min(limit_of("fig7.ef_limit"), variant.depth_packets / (tick * 1e-6))
+        expected_pps = min(limit_of("fig7.ef_limit"), variant.depth_packets / (tick * 1e-6))
         share = p.sram_word_ns / p.sram_efficiency / (tick * 1e3)
-        rows.append((tick, float(at_load(variant, 1.0).loc["EF", "sent_pps"]), most, share))
+        rows.append((tick, float(at_load(variant, 1.0).loc["EF", "sent_pps"]), expected_pps, share))
     return pd.DataFrame(rows, columns=["tick_us", "ef_pps", "expected_pps", "sram_share"])

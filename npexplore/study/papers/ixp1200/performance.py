@@ -1,6 +1,6 @@
-"""Tables behind the IXP1200's figures: rules and threads (Figs. 6 and 10), what binds, structures, Fig. 4.
+"""Computes tables behind the IXP1200's figures: rules and threads (Figs. 6, 10), bottlenecks, structures, Fig. 4.
 
-share of a resource = packet rate simulated x its demand a packet    (utilization law, without polling)
+share of a resource = simulated packet rate x its demand per packet    (utilization law, without polling)
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from npexplore.study.sweeping.simulations import Simulations
 if TYPE_CHECKING:
     import pandas as pd
 
-# of Fig. 10: label -> receivers, engines
+# configurations of Fig. 10: label -> (receivers, engines)
 CONFIGURATIONS: Mapping[str, tuple[int, int]] = {
     "1 thread": (1, 1), "2 threads, 2 engines": (2, 2), "4 threads, 1 engine": (4, 1), "8 threads, 2 engines": (8, 2),
     "whole system": (16, 4),
 }  # fmt: skip
-RULES: Sequence[int] = TICKS.value  # of Fig. 6
-BOTTLENECK_SHARE = 0.9  # share from which on a resource counts as a bottleneck
+RULES: Sequence[int] = TICKS.value  # numbers of rules in Fig. 6
+BOTTLENECK_SHARE = 0.9  # smallest share of a resource that counts as a bottleneck
 OTHERS: Mapping[str, dict[str, Value]] = {
     "as fitted": {},
     "SRAM latency 30 % longer": {"sram_latency_ns": 130.0},
@@ -44,7 +44,7 @@ OTHERS: Mapping[str, dict[str, Value]] = {
 }
 _FIG10: dict[str, Value] = {"packet_bytes": 64}
 _ONE: dict[str, Value] = {**_FIG10, "receivers": 1, "receiver_engines": 1}
-# what is asked of every structure: rates of Fig. 10 and of plain forwarding, shares of Tables 1 and 2
+# points at which every structure is simulated: Fig. 10, plain forwarding, Tables 1 and 2
 CASES: Mapping[str, dict[str, Value]] = {
     "one_many": {**_ONE, "rules": 512}, "one_few": {**_ONE, "rules": 1}, "all_many": {**_FIG10, "rules": 512},
     "all_few": {**_FIG10, "rules": 1}, "ls": {**of_tables(), "classifier": "ls"},
@@ -57,9 +57,10 @@ SHARES = (("ls", "me0"), ("ls", "me2"), ("ls", "sram"), ("ls", "sdram"), ("rm", 
 def simulated(
     points: Sequence[tuple[Mapping[str, object], Design]], simulations: Simulations | None = None
 ) -> pd.DataFrame:
-    """Return one row per point: the point's own columns, rate_kpps, throughput_mbps, bottleneck, and shares by the law.
+    """Return one row per point: its own columns, rate_kpps, throughput_mbps, bottleneck, engines, sram, sdram.
 
-    Columns engines and sram: shares of the busiest receiver engine and of the SRAM (or of the tables' copies).
+    engines, sram, sdram: shares by the utilization law, of the busiest receiver engine, of the SRAM (or of the busiest
+    copy of the tables), and of the SDRAM.
     """
     import pandas as pd
 
@@ -82,14 +83,14 @@ def simulated(
 def over_rules(
     design: Design, rules: Iterable[int] = RULES, simulations: Simulations | None = None
 ) -> pd.DataFrame:  # fmt: skip
-    """Return Fig. 6, one receiver: columns classifier, rules and those of `simulated`."""
-    one = design.with_(receivers=1, receiver_engines=1)
+    """Return Fig. 6, with one receiver: columns classifier, rules and the columns of `simulated`."""
+    one_receiver = design.with_(receivers=1, receiver_engines=1)
     knob_sets = [{"classifier": name, "rules": n} for name in ("rm", "ls") for n in rules]
-    return simulated([(dict(knobs), one.with_(**knobs)) for knobs in knob_sets], simulations)
+    return simulated([(dict(knobs), one_receiver.with_(**knobs)) for knobs in knob_sets], simulations)
 
 
 def shapes(table: pd.DataFrame) -> pd.DataFrame:
-    """Return R2 of the shapes that fit Fig. 6: columns classifier, log, hyperbola, linear."""
+    """Return R2 of three shapes fitted to Fig. 6: columns classifier, log, hyperbola, linear."""
     import pandas as pd
 
     groups = table.groupby("classifier", sort=False)
@@ -99,7 +100,7 @@ def shapes(table: pd.DataFrame) -> pd.DataFrame:
 def over_threads(
     design: Design, rules: Iterable[int] = (1, 8, 64, 512), simulations: Simulations | None = None
 ) -> pd.DataFrame:
-    """Return Fig. 10: columns configuration, rules, those of `simulated`, and `binds` in words."""
+    """Return Fig. 10: columns configuration, rules, the columns of `simulated`, and `binds` (the bottleneck)."""
     points = [
         ({"configuration": label, "rules": n}, design.with_(receivers=threads, receiver_engines=engines, rules=n))
         for n in rules
@@ -110,29 +111,29 @@ def over_threads(
 
 
 def binds(engines: float, sram: float) -> str:
-    """Return the receivers' bottleneck: the engine, the SRAM, both, or the time that a thread waits."""
+    """Return the receivers' bottleneck as text: the engines, the SRAM, both, or waiting for memory."""
     full = [name for name, share in (("engines", engines), ("SRAM", sram)) if share >= BOTTLENECK_SHARE]
     return " and ".join(full) or "waiting for memory"
 
 
 def structures(design: Design, simulations: Simulations | None = None) -> pd.DataFrame:
-    """Return how predictions move with structures and assumptions: the fitted machine, OTHERS, its alternatives.
+    """Return predictions with other structures and assumptions: the fitted machine, OTHERS, its alternatives.
 
     Columns: structure; one_many, one_few, all_many, all_few (Mb/s: threads, rules); forwarding (Gb/s with gaps);
     ls_me0, ls_me2, ls_sram, ls_sdram, rm_sdram (active shares of Tables 1 and 2); about.
     """
     import pandas as pd
 
-    named = {a.name: (dict(a.set), a.about) for a in design.parameters.file.alternative}
-    every = {**{name: (knobs, "") for name, knobs in OTHERS.items()}, **named}
+    alternatives = {a.name: (dict(a.set), a.about) for a in design.parameters.file.alternative}
+    settings = {**{name: (knobs, "") for name, knobs in OTHERS.items()}, **alternatives}
     machines = {
         (name, case): design.with_(**{**knobs, **setting})
-        for name, (knobs, _) in every.items()
+        for name, (knobs, _) in settings.items()
         for case, setting in CASES.items()
     }
     runs = dict(zip(machines, (simulations or Simulations())(machines.values()), strict=True))
     rows = []
-    for name, (_, about) in every.items():
+    for name, (_, about) in settings.items():
         row: dict[str, object] = {"structure": name}
         row |= {case: runs[name, case].throughput_bps / 1e6 for case in ("one_many", "one_few", "all_many", "all_few")}
         p = machines[name, "forwarding"].parameters
@@ -143,7 +144,7 @@ def structures(design: Design, simulations: Simulations | None = None) -> pd.Dat
     return pd.DataFrame(rows)
 
 
-PRINTED = {  # rows of the ledger that stand beside the columns of `structures`
+PRINTED = {  # by column of `structures`, the ledger row with the published number
     "one_many": "ixp1200.fig10.one_thread.512", "one_few": "ixp1200.fig9.lossfree",
     "all_many": "ixp1200.diffserv.throughput.min", "all_few": "ixp1200.diffserv.throughput.max",
     "forwarding": "ixp1200.ipfwd.throughput", "ls_me0": "ixp1200.table1.ls.receivers.utilization",
@@ -153,7 +154,7 @@ PRINTED = {  # rows of the ledger that stand beside the columns of `structures`
 
 
 def beside_published(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
-    """Return a table of `structures` with the printed numbers as its first row (shares as fractions, as there)."""
+    """Return a table of `structures` with the published numbers as its first row (shares as fractions)."""
     import pandas as pd
 
     first: dict[str, object] = {"structure": "published", "about": ""}
@@ -164,11 +165,11 @@ def beside_published(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
 
 
 def vector_time(ledger: Ledger, rules: int = 500) -> pd.DataFrame:
-    """Return what one receiver must spend on vectors to do both the worst case of Fig. 10 and the average of Fig. 9.
+    """Return the time that a receiver spends on vectors if both Fig. 10's worst and Fig. 9's average case hold.
 
-        F + V = worst case,  F + share V = average case;  share: of a vector that the average packet reads
+        F + V = worst case,  F + share V = average case;  share: part of a vector that the average packet reads
 
-    F: everything but vectors. Columns: reading, share, vectors_us (V, NaN where no V does), rest_us (F).
+    F: time for everything except vectors. Columns: reading, share, vectors_us (V; NaN: no solution), rest_us (F).
     """
     import pandas as pd
 
@@ -186,7 +187,7 @@ def vector_time(ledger: Ledger, rules: int = 500) -> pd.DataFrame:
 
 
 def role_pairs(design: Design) -> pd.DataFrame:
-    """Return which roles may share a microengine: columns roles, instructions, store (what an engine holds), fits."""
+    """Return which roles can share a microengine: columns roles, instructions, store (control store size), fits."""
     import pandas as pd
 
     p = design.parameters
@@ -198,7 +199,7 @@ def role_pairs(design: Design) -> pd.DataFrame:
 
 
 def intervals(matcher: RangeMatcher, field: str = "source") -> pd.DataFrame:
-    """Return a field's live interval table: columns begin, end, vector (bits, rule 1 on the right), rules."""
+    """Return a field's interval table: columns begin, end, vector (bits, rule 1 on the right), rules."""
     import pandas as pd
 
     number = FIELDS.index(field)
@@ -211,15 +212,15 @@ def intervals(matcher: RangeMatcher, field: str = "source") -> pd.DataFrame:
 
 
 def matching(matcher: RangeMatcher, header: FiveTuple[int] | Sequence[object]) -> pd.DataFrame:
-    """Return how a header is matched: one row per field with its interval, rows probed, vector, and the AND so far."""
+    """Return the steps of matching a header: one row per field with its interval, rows probed, vector, AND so far."""
     import pandas as pd
 
-    both, rows = (1 << len(matcher)) - 1, []
+    and_so_far, rows = (1 << len(matcher)) - 1, []
     for k, (name, value) in enumerate(zip(FIELDS, five_tuple(header), strict=True)):  # type: ignore[arg-type]
         match = matcher.tables[k].search(value)
         vector = matcher.tables[k].rows[match.row].vector if match.row >= 0 else 0
-        both &= vector
+        and_so_far &= vector
         width = len(matcher)
-        shown = address_text(value) if k < 2 else str(value)
-        rows.append((name, shown, match.row + 1, match.probes, f"{vector:0{width}b}", f"{both:0{width}b}"))
+        value_text = address_text(value) if k < 2 else str(value)
+        rows.append((name, value_text, match.row + 1, match.probes, f"{vector:0{width}b}", f"{and_so_far:0{width}b}"))
     return pd.DataFrame(rows, columns=["field", "value", "interval", "rows probed", "vector", "AND so far"])

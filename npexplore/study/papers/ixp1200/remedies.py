@@ -1,9 +1,9 @@
-"""The remedies that the IXP1200's paper proposes against its SRAM bottleneck, and the bottleneck that follows each.
+"""Simulates the remedies that the IXP1200's paper proposes for its SRAM bottleneck, and finds the next bottlenecks.
 
-    rate with a cache <= 1 / (h d_hit + (1 - h) d_miss);    h = share of packets whose 5-tuple an LRU cache holds
+    rate with a cache <= 1 / (h d_hit + (1 - h) d_miss);    h = share of packets whose 5-tuple is in an LRU cache
 
-h is not assumed: it is the locality of a capture's flows (packets.statistics.flow_locality), or for a cache of routes
-alone that of its destinations (golden.lookup.route_cache_hit_ratio).
+h is not assumed but measured: it is the locality of a capture's flows (packets.statistics.flow_locality), or, for a
+cache of routes alone, of its destinations (golden.lookup.route_cache_hit_ratio).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ ENTRIES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def in_turn(flows: int, rounds: int = 20) -> Locality:
-    """Return the locality of flows that send one packet each in turn, as a traffic generator makes them (Fig. 9)."""
+    """Return the locality of flows that send one packet each in turn, like the traffic generator of Fig. 9."""
     return locality(np.tile(np.arange(flows), rounds))
 
 
 def of_captures(tables: Mapping[str, PacketTable]) -> dict[str, Locality]:
-    """Return the locality of the 5-tuples of captures, by the captures' names."""
+    """Return the locality of each capture's 5-tuples by the capture's name."""
     return {name: flow_locality(table) for name, table in tables.items()}
 
 
@@ -61,31 +61,34 @@ def hit_ratios(sources: Mapping[str, Locality], entries: Iterable[int] = ENTRIES
 def cached(
     sources: Mapping[str, Locality], entries: int, routes: Mapping[str, PacketTable] | None = None
 ) -> dict[str, dict[str, Value]]:
-    """Return the fourth remedy as knobs, for each source: a cache of so many flows, or of so many routes alone.
+    """Return the knobs of the fourth remedy for each source: a cache of `entries` flows, or of `entries` routes alone.
 
-    routes: captures whose destinations are looked up.
+    routes: captures by name, whose destinations give the hit ratios of route caches.
     """
-    flows = {
+    flow_caches = {
         f"cache of {entries}: {name}": ("cache_hit", locality.hit_ratio(entries)) for name, locality in sources.items()
     }
-    alone = {
+    route_caches = {
         f"{entries} routes: {name}": ("route_cache_hit", route_cache_hit_ratio(table, entries))
         for name, table in (routes or {}).items()
     }
-    return {name: {knob: round(hit, 4)} for name, (knob, hit) in {**flows, **alone}.items()}
+    return {name: {knob: round(hit, 4)} for name, (knob, hit) in {**flow_caches, **route_caches}.items()}
 
 
 def remedies(
     design: Design, sources: Mapping[str, Locality], entries: int = 16, rules: Iterable[int] = (1, 512),
     simulations: Simulations | None = None, routes: Mapping[str, PacketTable] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return what each remedy gains in the whole system: columns remedy, rules, those of `simulated`, gain, binds."""
-    every = {**REMEDIES, **cached(sources, entries, routes)}
+    """Return each remedy's gain in the whole system: columns remedy, rules, columns of `simulated`, gain, binds."""
+    knobs_by_remedy = {**REMEDIES, **cached(sources, entries, routes)}
     points = [
-        ({"remedy": name, "rules": n}, design.with_(rules=n, **knobs)) for n in rules for name, knobs in every.items()
+        ({"remedy": name, "rules": n}, design.with_(rules=n, **knobs))
+        for n in rules
+        for name, knobs in knobs_by_remedy.items()
     ]
     table = simulated(points, simulations)
-    before = table.groupby("rules")["throughput_mbps"].transform("first")
+    published_mbps = table.groupby("rules")["throughput_mbps"].transform("first")
     return table.assign(
-        gain=table["throughput_mbps"] / before - 1, binds=[binds(row.engines, row.sram) for row in table.itertuples()]
+        gain=table["throughput_mbps"] / published_mbps - 1,
+        binds=[binds(row.engines, row.sram) for row in table.itertuples()],
     )

@@ -1,6 +1,6 @@
-"""What the study of packet buffering on the IXP2400 prints, recomputed.
+"""Recomputes the study of packet buffering on the IXP2400.
 
-tables   behind its figures: cells, narrow accesses, a time line of the DRAM
-gains    what each scheme gains: the bus time that the printed numbers ask for, and other readings of the text
-lengths  other mixes of packet lengths that meet all that is printed of its lost traces
+tables   tables behind its figures: cells, narrow accesses, a time line of the DRAM
+gains    gains of the schemes: the bus time that the printed numbers imply, and other readings of the text
+lengths  other mixes of packet lengths with all printed properties of its lost traces
 """

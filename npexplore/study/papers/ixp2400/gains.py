@@ -1,10 +1,10 @@
-"""Why header buffering gains too little and first-cell buffering too much: bus time that the numbers ask for, readings.
+"""Analyses why modelled header buffering gains too little and first-cell buffering too much: bus times, readings.
 
-    D = U / X           bus time of a packet: busy share over packets a second (utilization law)
+    D = U / X           bus time per packet: utilization over packets/s (utilization law)
     o = r D / n - 64    bus overhead of an access in bytes, from FCB+TB, where all n accesses of a packet are full cells
-    (r D - B) / o       accesses of a packet in the base scheme: r bytes of the bus a second, B bytes moved
+    (r D - B) / o       accesses per packet in the base scheme; r: bus rate in bytes/s, B: bytes moved per packet
 
-Printed numbers are put side by side here, as an audit does; no model reads them.
+Printed numbers are compared with each other here, as in an audit; no model reads them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STEPS = (("hb", "base"), ("fcb", "hb"), ("fcb_tb", "fcb"), ("fcb_tb", "base"))
-READINGS: Mapping[str, dict[str, Value]] = {  # of what the text leaves open; lengths have sets of their own
+READINGS: Mapping[str, dict[str, Value]] = {  # readings of unclear text; lengths.py has those of packet lengths
     "as described": {},
     "the header in its first cell's bank": {"placement": "first_cell"},
     "a slot for every thread": {"dram_slots": 16},
@@ -37,12 +37,12 @@ READINGS: Mapping[str, dict[str, Value]] = {  # of what the text leaves open; le
 
 
 def bus_accounts() -> pd.DataFrame:
-    """Return what the printed rows say of a packet of each trace at the bus, one row per trace.
+    """Return the bus time of a packet that the printed rows imply, one row per trace.
 
-    Columns: trace; base_ns, fcb_tb_ns: bus time of a packet; overhead_bytes: of an access; extra_accesses: of the base
-    scheme beyond a write and a read of each cell (the program makes two); hb_least_ns, hb_most_ns: bus time that header
-    buffering saves, if the bus is as busy with it as with FCB+TB, or as in the base scheme; program_ns: what two
-    accesses to the header, and its bytes in the first cell, come to.
+    Columns: trace; base_ns, fcb_tb_ns: bus time per packet; overhead_bytes: bus overhead per access; extra_accesses:
+    accesses of the base scheme beyond a write and a read of each cell (the program makes two); hb_least_ns, hb_most_ns:
+    bus time that header buffering saves if the bus is as busy as with FCB+TB, or as in the base scheme; program_ns: bus
+    time of two accesses to the header and of its bytes in the first cell.
     """
     import pandas as pd
 
@@ -61,8 +61,8 @@ def bus_accounts() -> pd.DataFrame:
         base = packets / (1 + printed(f"improvement.total.{trace}"))
         busy = {scheme: printed(f"fig12.bus.{trace}.{scheme}") for scheme in ("base", "fcb_tb")}
         time = {"base": busy["base"] / base, "fcb_tb": busy["fcb_tb"] / packets}
-        whole = printed(f"fig12.bandwidth.{trace}.fcb_tb") / (8 * p.cell_bytes * packets)
-        overhead = rate * time["fcb_tb"] / whole - p.cell_bytes
+        cell_accesses = printed(f"fig12.bandwidth.{trace}.fcb_tb") / (8 * p.cell_bytes * packets)
+        overhead = rate * time["fcb_tb"] / cell_accesses - p.cell_bytes
         moved = printed(f"fig12.bandwidth.{trace}.base") / 8 / base
         gain = 1 + printed(f"improvement.hb.{trace}")
         saved = [1e9 * time["base"] * (1 - full / gain) for full in (busy["fcb_tb"] / busy["base"], 1.0)]
@@ -81,7 +81,7 @@ def gains(
 ) -> pd.DataFrame:  # fmt: skip
     """Return the gain of each step under each reading of the text, in per cent.
 
-    Columns: reading, mix, scheme, baseline, gain. mixes: those that replace the published ones.
+    Columns: reading, mix, scheme, baseline, gain. mixes: mixes that replace the published ones.
     """
     import pandas as pd
 
@@ -100,12 +100,12 @@ def gains(
 
 
 def beside_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return how far gains are from the printed ones, by reading and step, in percentage points; a column per trace."""
+    """Return gains minus printed gains in percentage points, by reading and step, with a column per trace."""
     rows = load()
     step = {("hb", "base"): "hb", ("fcb", "hb"): "fcb", ("fcb_tb", "fcb"): "fcb_tb", ("fcb_tb", "base"): "total"}
-    named = [step[one] for one in zip(table["scheme"], table["baseline"], strict=True)]
+    named = [step[pair] for pair in zip(table["scheme"], table["baseline"], strict=True)]
     printed = [rows[f"ixp2400.improvement.{s}.{mix}"].point for s, mix in zip(named, table["mix"], strict=True)]
     missed = table.assign(step=named, miss=table["gain"] - np.array(printed, dtype=float))
     wide = missed.pivot(index=["reading", "step"], columns="mix", values="miss")
-    order = [(reading, one) for reading in dict.fromkeys(table["reading"]) for one in step.values()]
+    order = [(reading, name) for reading in dict.fromkeys(table["reading"]) for name in step.values()]
     return wide.loc[order].reset_index()

@@ -1,11 +1,11 @@
-"""Other mixes of lengths that meet every printed property of the three lost traces (Sec. 4.1, Figs. 10 and 13).
+"""Builds other mixes of lengths with every printed property of the three lost traces (Sec. 4.1, Figs. 10 and 13).
 
-Printed are the share below 64 bytes, modes around 40 and 1500 bytes, and a utilization of the hash unit, from which the
-mean number of cells follows. What lies between the modes is open; SHAPES are ways to fill it.
+The paper prints the share below 64 bytes, modes around 40 and 1500 bytes, and a utilization of the hash unit, which
+determines the mean number of cells. It does not print the lengths between the modes; SHAPES are possible distributions.
 
-    U = S X / (m b)     S: time of a packet in the unit, X: bits a second, m: cells a packet, b: bits of a cell
+    U = S X / (m b)     S: time of a packet in the unit, X: bit/s, m: cells per packet, b: bits of a cell
 
-Throughput is the simulation's own, so that only calibration rows are read: m <- m U(m) / U printed, until they agree.
+Throughput comes from the simulation, so that only calibration rows are read: m <- m U(m) / U printed, until both agree.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from npexplore.study.checking.sets import ParameterSet
 TRACES = ("amp", "frg", "psc")
 ON_CHIP = {"amp": 0.30, "frg": 0.40, "psc": 0.50}  # packets of at most 64 bytes: 30 to 50 % (Sec. 4.1)
 SEEN = ["ixp2400.fcb.on_chip_min", "ixp2400.fcb.on_chip_max"]
-ROUGH_CELLS = {"amp": 12.1, "frg": 9.9, "psc": 11.0}  # where the search for the mean begins
+ROUGH_CELLS = {"amp": 12.1, "frg": 9.9, "psc": 11.0}  # start of the search for the mean
 
-AGREES = 3e-4  # of the utilization: less than the last printed digit
+AGREES = 3e-4  # largest relative error of the utilization, below the last printed digit
 MAX_STEPS = 8
 FIT_SEEDS = (11, 12, 13)
 
@@ -38,7 +38,7 @@ Shape = Callable[[str, Sequence[Component]], list[Component]]
 
 
 def _between(low: int, high: int, source: str, shape: str = "uniform") -> Shape:
-    """Keep the modes, and spread the rest over other lengths."""
+    """Return a shape that keeps the modes and spreads the other packets over lengths low..high."""
 
     def spread(trace: str, parts: Sequence[Component]) -> list[Component]:
         rest = msgspec.structs.replace(parts[2], low=low, high=high, shape=shape, source=source)
@@ -73,7 +73,7 @@ SHAPES: Mapping[str, tuple[str, Shape]] = {
 }
 
 
-# structures that calibration admits, as in the alternatives of the machine's file, and the other place of a full tail
+# structures that calibration admits: alternatives of the machine's file, and full tails in DRAM
 STRUCTURES: Mapping[str, dict[str, Value]] = {
     "7 slots": {"dram_slots": 7},
     "16 slots": {"dram_slots": 16},
@@ -94,21 +94,21 @@ def load_sets() -> list[ParameterSet]:
 
 
 def written(parameter_sets: Sequence[ParameterSet]) -> str:
-    """Return sets as the text of models/sets/ixp2400.toml."""
+    """Return the text of models/sets/ixp2400.toml for some sets."""
     return sets.written("ixp2400", HEAD, ABOUT, parameter_sets)
 
 
 def search() -> list[ParameterSet]:
-    """Return one set per shape and structure; the means are fitted anew with each shape (minutes)."""
+    """Return one set per shape and structure; the means are fitted again with each shape (takes minutes)."""
     shaped = [ParameterSet(fitted_to=list(ROWS), mix=[rebuilt(trace, shape) for trace in TRACES]) for shape in SHAPES]
-    full = [ParameterSet(fitted_to=list(ROWS), set={"full_tail": "dram"}, mix=one.mix) for one in shaped[:1]]
-    return [*shaped, *full, *(ParameterSet(fitted_to=list(FITTED), set=one) for one in STRUCTURES.values())]
+    full = [ParameterSet(fitted_to=list(ROWS), set={"full_tail": "dram"}, mix=s.mix) for s in shaped[:1]]
+    return [*shaped, *full, *(ParameterSet(fitted_to=list(FITTED), set=structure) for structure in STRUCTURES.values())]
 
 
 def rebuilt(trace: str, shape: str, mean_cells: float | None = None) -> MixFile:
-    """Return a trace's mix with another shape, its mean fitted anew to the utilization of the hash unit.
+    """Return a trace's mix with another shape, its mean fitted again to the utilization of the hash unit.
 
-    mean_cells: the mean, if it is known. Raises InputError where no share of long packets gives it.
+    mean_cells: the mean (None: fit it). Raises InputError if no share of long packets gives the mean.
     """
     file, (form, make) = load_mix(trace).file, SHAPES[shape]
     assert file.target is not None
@@ -128,7 +128,7 @@ def rebuilt(trace: str, shape: str, mean_cells: float | None = None) -> MixFile:
 def fitted_mean(
     at: Design, key: str, *, known: Facts | None = None, seeds: Sequence[int] = FIT_SEEDS, packets: int = 30_000
 ) -> float:
-    """Return the mean cells per packet at which the model has the utilization that a calibration row prints.
+    """Return the mean cells per packet at which the model has the printed utilization of a calibration row.
 
     Raises InputError if the row is not for calibration, or the search does not converge.
     """

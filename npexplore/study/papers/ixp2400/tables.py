@@ -1,4 +1,4 @@
-"""Tables behind the IXP2400's figures: cells, narrow accesses, a time line of the DRAM."""
+"""Computes tables behind the IXP2400's figures: cells, narrow accesses, a time line of the DRAM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cells(packet_bytes: Iterable[int], cell_bytes: int) -> pd.DataFrame:
-    """Return packets cut into cells: columns packet_bytes, cell, bytes, sop, eop (the bits of the status word)."""
+    """Return packets cut into cells: columns packet_bytes, cell, bytes, sop, eop (bits of the status word)."""
     import pandas as pd
 
     rows = []
@@ -31,9 +31,9 @@ def cells(packet_bytes: Iterable[int], cell_bytes: int) -> pd.DataFrame:
 
 
 def narrow_share(designs: Mapping[str, Design], packet_bytes: Iterable[int]) -> pd.DataFrame:
-    """Return the DRAM accesses a packet of each length causes, and the share of them below the cell size.
+    """Return the DRAM accesses of a packet of each length, and the share of accesses smaller than a cell.
 
-    designs: by the name they have in the column `scheme`; further columns: packet_bytes, accesses, narrow_share.
+    designs: by their name in the column `scheme`; further columns: packet_bytes, accesses, narrow_share.
     """
     import pandas as pd
 
@@ -48,7 +48,7 @@ def narrow_share(designs: Mapping[str, Design], packet_bytes: Iterable[int]) -> 
 
 
 def access_steps(design: Design, access_bytes: int) -> pd.DataFrame:
-    """Return how long a lone access holds each part of the DRAM: columns server, read_ns, write_ns."""
+    """Return the holding times of a lone access at each server of the DRAM: columns server, read_ns, write_ns."""
     import pandas as pd
 
     dram = design.machine().resources["dram"]
@@ -61,10 +61,10 @@ def access_steps(design: Design, access_bytes: int) -> pd.DataFrame:
 
 
 def accesses(design: Design, workload: Workload | None = None, *, start_s: float, length_s: float) -> pd.DataFrame:
-    """Return a time line of the DRAM in which every hold knows its access.
+    """Return a time line of the DRAM with the access of every hold.
 
-    Columns: lane (server, with its number where there are several), access (1, 2, ... in order of admission),
-    start_ns, end_ns counted from `start_s`.
+    Columns: lane (server, with its member's number if it has several), access (1, 2, ... in order of admission),
+    start_ns, end_ns, relative to `start_s`.
     """
     import pandas as pd
 

@@ -1,6 +1,6 @@
-"""Memory of today where the IXP2400's packet buffer stood: the same accesses on one channel of each generation.
+"""Compares the IXP2400's packet buffer with later memory: the same accesses on one channel of each generation.
 
-64-byte accesses at random, half of them writes: each packet goes in and out once.
+Accesses are random and have 64 bytes; half of them are writes, since each packet is written and read once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ THEN = "DDR-200, as it was"
 
 
 def memory_of_today(n: int = 20_000) -> pd.DataFrame:
-    """Return what one channel moves: columns memory, gbps (Gb/s, in and out together), times (of what it was then)."""
+    """Return one channel's rate: columns memory, gbps (Gb/s, reads and writes), times (relative to DDR-200)."""
     import pandas as pd
 
     then = design("ixp2400_dram").with_(narrow_share=0, read_share=0.5).simulate().throughput_bps / 1e9

@@ -1,4 +1,4 @@
-"""Tables behind the RAW paper: rates and loads, its conclusions, its printed numbers together, whole captures.
+"""Recomputes the RAW paper: rates and loads, its conclusions, the consistency of its numbers, and whole captures.
 
 performance  offered against forwarded, loads of links, larger chips, readings
 conclusions  the seven conclusions, each as a claim

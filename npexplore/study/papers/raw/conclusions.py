@@ -1,7 +1,7 @@
-"""The seven conclusions of the RAW study (Sec. 7), each tested as a claim on what the model predicts.
+"""Tests the seven conclusions of the RAW study (Sec. 7), each as claims on the model's predictions.
 
-A claim is a row of the ledger with its interval if the number is readable, and if it is withheld, that there is any
-gain. The last conclusion, on layouts, is tested by laying out larger chips.
+A claim is a ledger row: the value must be in its interval, or positive if the number is withheld. The last conclusion,
+on layouts, is tested by laying out larger chips.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Claim(NamedTuple):
-    """A conclusion: its ledger row and what it compares."""
+    """A claim: the key of its ledger row, and a description of the comparison."""
 
     key: str
     tested_as: str
@@ -43,7 +43,7 @@ CONCLUSIONS: Sequence[tuple[str, Sequence[Claim]]] = (
 
 
 def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a row for each claim from the rows of a check: value, interval, whether it holds; the layouts come last.
+    """Return a row for each claim from the rows of a check: value, interval, whether it holds; the layouts are last.
 
     Raises UnknownNameError for a claim whose row is not in the check.
     """
@@ -60,9 +60,9 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
             printed = low is not None or high is not None
             holds = (value >= (low if low is not None else value) and value <= (high if high is not None else value)
                      if printed else value > 0)  # fmt: skip
-            wanted = interval_text(low, high, row["unit"]) if printed else "above 0 (number kept back)"
+            claimed = interval_text(low, high, row["unit"]) if printed else "above 0 (number kept back)"
             unit = "times" if row["unit"] in ("", "1") else row["unit"]
-            table.append((number, sentence, tested_as, value, unit, wanted, bool(holds)))
+            table.append((number, sentence, tested_as, value, unit, claimed, bool(holds)))
     ports = crossing_free()
     table.append((len(CONCLUSIONS), CONCLUSIONS[-1][0], "ports that static streams serve without crossing, 8 x 8 tiles",
                   float(ports), "ports", "at most 4", ports <= 4))  # fmt: skip
@@ -71,7 +71,7 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def interval_text(low: float | None, high: float | None, unit: str) -> str:
-    """Return an interval with its unit as words."""
+    """Return an interval with its unit as text."""
     unit = "times" if unit in ("", "1") else unit
     if high is None:
         return f"at least {low:g} {unit}"

@@ -1,10 +1,11 @@
-"""Which readings of printed numbers can be true together? Intervals of ratios and rates, a linear program over logs.
+"""Tests which readings of printed numbers are consistent, by a linear program over logarithms of rates.
 
     log lo <= sum of coefficient x log rate - slack <= log hi;    minimise the sum of abs(slack)
 
 A ratio a / b in [lo, hi] is linear in log a and log b, so a chain of ratios and rates is a set of linear constraints.
-With a least sum of 0 all can be true; else the relations with slack have to give way, as little as possible. Rows
-of which any one left out lets the others hold are a smallest conflict (deletion filter, Chinneck and Dravnieks 1991).
+If the minimum is 0, all relations can be true; otherwise relations with slack are violated, as little as possible. A
+smallest conflict is a set of inconsistent rows that is consistent without any one of its rows (deletion filter,
+Chinneck and Dravnieks 1991).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from npexplore.ledger import Ledger, load
 
 @dataclass(frozen=True)
 class Relation:
-    """lo <= product of rate ** power <= hi; a missing end is open. key: the ledger row it comes from."""
+    """lo <= product of rate ** power <= hi; None: no limit. key: the ledger row of the relation."""
 
     key: str
     powers: Mapping[str, float]
@@ -33,7 +34,9 @@ class Relation:
 
 @dataclass(frozen=True)
 class Answer:
-    """possible: whether all relations can hold; off: key -> factor by which to relax that one; rates: one solution."""
+    """possible: whether all relations can hold; off: by key, the factor by which a relation must be relaxed; rates: one
+    solution; between: by name, the smallest and largest possible rate.
+    """
 
     possible: bool
     off: dict[str, float]
@@ -42,7 +45,7 @@ class Answer:
 
 
 def consistent(relations: Sequence[Relation], ranges: Sequence[str] = ()) -> Answer:
-    """Return whether relations hold together and, for `ranges`, what each rate may be if they do.
+    """Return whether relations can hold together and, if so, the possible range of each rate in `ranges`.
 
     Raises InputError for an interval that is empty or not above 0.
     """
@@ -74,35 +77,35 @@ def consistent(relations: Sequence[Relation], ranges: Sequence[str] = ()) -> Ans
     if not off:
         fixed = free + [(0, 0)] * (2 * m)
         for name in ranges:
-            one = np.zeros(n + 2 * m)
-            one[names.index(name)] = 1.0
-            both = [linprog(sign * one, A_ub=np.array(rows), b_ub=limits, bounds=fixed) for sign in (1, -1)]
-            low, high = (math.exp(end.x[names.index(name)]) if end.success else math.nan for end in both)
+            objective = np.zeros(n + 2 * m)
+            objective[names.index(name)] = 1.0
+            extremes = [linprog(sign * objective, A_ub=np.array(rows), b_ub=limits, bounds=fixed) for sign in (1, -1)]
+            low, high = (math.exp(end.x[names.index(name)]) if end.success else math.nan for end in extremes)
             between[name] = low, high
     return Answer(not off, off, dict(zip(names, np.exp(solution.x[:n]).tolist(), strict=True)), between)
 
 
 def smallest_conflict(relations: Sequence[Relation]) -> list[str]:
-    """Return the keys of relations that cannot all hold, while any of them left out lets the others hold.
+    """Return the keys of a smallest set of relations that cannot all hold, but can without any one of them.
 
     Raises InputError for relations that can hold together.
     """
-    left = list(relations)
-    if consistent(left).possible:
+    conflict = list(relations)
+    if consistent(conflict).possible:
         raise InputError("a conflict needs relations that cannot hold together")
     for relation in relations:
-        without = [other for other in left if other is not relation]
+        without = [other for other in conflict if other is not relation]
         if without and not consistent(without).possible:
-            left = without
-    return list(dict.fromkeys(relation.key for relation in left))
+            conflict = without
+    return list(dict.fromkeys(relation.key for relation in conflict))
 
 
-# ---- the RAW paper: rates in packets a second (64 bytes, trace) or bits a second, and the cycles that they are made of
+# ---- the RAW paper: rates in packets/s (64 bytes, trace) or bit/s, and the cycles behind them
 
 BITS_64 = 64 * 8
 PIPELINES = 4
-SHORT_SHARE = 0.81  # of the trace below 64 bytes, if the other packets spread up to 1500 bytes evenly by logarithm
-PLAIN = 0  # the first reading of each row assumes nothing beyond its words
+SHORT_SHARE = 0.81  # packets of the trace below 64 bytes, if the others are log-uniform up to 1500 bytes
+PLAIN = 0  # index of the plain reading of each row, which assumes nothing beyond its words
 READINGS: Mapping[str, Mapping[str, str]] = {
     "raw.v5.throughput": {
         "12 Gb/s of 64-byte packets": "once",
@@ -128,7 +131,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {
 
 
 def relations(reading: Mapping[str, str], ledger: Ledger | None = None) -> list[Relation]:
-    """Return the chain of the paper's rates and ratios under one choice of READINGS (row -> word)."""
+    """Return the relations between the paper's rates under one choice of READINGS (word by row)."""
     rows = ledger or load()
 
     def of(key: str, powers: Mapping[str, float], *, plus: float = 0.0, scale: float = 1.0) -> Relation:
@@ -164,9 +167,9 @@ def relations(reading: Mapping[str, str], ledger: Ledger | None = None) -> list[
 
 
 def _cycles(reading: Mapping[str, str], rows: Ledger) -> list[Relation]:
-    """Return what the cycles of Table 2 say of rates: pipelines x clock / cycles of a packet.
+    """Return the relations between rates and the cycles of Table 2: rate = pipelines x clock / cycles of a packet.
 
-    Words that wait in a switch's FIFO may be read while the next stage is busy: none, or all that fit.
+    Words in a switch's FIFO may be read while the next stage is busy: between none and all that fit.
     """
     clock, fifo = rows["raw.clock"], float(design("raw").parameters.fifo_depth)
 
@@ -182,19 +185,19 @@ def _cycles(reading: Mapping[str, str], rows: Ledger) -> list[Relation]:
 
     table, composed = "raw.stage1.lookup32.miss.cycles", reading["raw.stage1.lookup32.miss.cycles"]
     long, third = cycles("stage1.lookup32.miss"), cycles("stage3.ttl")
-    turns = (long[0] + third[0] - fifo, long[1] + third[1])
-    chain = [rate(table, "III 64", *(long if composed == "slowest" else turns)),
-             rate(table, "V 64", *(turns if composed == "turns" else long))]  # fmt: skip
+    in_turn = (long[0] + third[0] - fifo, long[1] + third[1])
+    chain = [rate(table, "III 64", *(long if composed == "slowest" else in_turn)),
+             rate(table, "V 64", *(in_turn if composed == "turns" else long))]  # fmt: skip
     if composed != "slowest":
         words = float(rows["raw.v3.buffer_threshold"].point or 0) / float(rows["raw.word"].point or 1)
-        copies = 2 * (words * (2 if reading["raw.v3d.change_64"] == "twice" else 1) + 1)  # two, with a header word each
-        chain.append(rate(table, "III.d 64", turns[0] + copies, turns[1] + copies))
+        copies = 2 * (words * (2 if reading["raw.v3d.change_64"] == "twice" else 1) + 1)  # each with a header word
+        chain.append(rate(table, "III.d 64", in_turn[0] + copies, in_turn[1] + copies))
     short, hit = cycles("stage1.lookup24.miss"), cycles("stage1.lookup24.hit")
     stored = 1.0 if reading["raw.trace.throughput.v3"] == "all" else 1 - SHORT_SHARE
-    series = [0.0, 0.0] if composed == "slowest" else [third[0] - fifo, third[1]]
+    stage3 = [0.0, 0.0] if composed == "slowest" else [third[0] - fifo, third[1]]
     chain.append(rate("raw.stage1.lookup24.miss.cycles", "III trace",
-                      short[0] + series[0] + stored * (short[0] - hit[1]),
-                      short[1] + series[1] + stored * (short[1] - hit[0])))  # fmt: skip
+                      short[0] + stage3[0] + stored * (short[0] - hit[1]),
+                      short[1] + stage3[1] + stored * (short[1] - hit[0])))  # fmt: skip
     mean, trace = rows["raw.workload.trace.mean_size"], rows["raw.trace.throughput.v3"]
     chain.append(Relation("raw.trace.throughput.v3", {"III trace": 1}, trace.si(trace.lo or 0) / 8 / (mean.hi or 1),
                           trace.si(trace.hi or 0) / 8 / (mean.lo or 1)))  # fmt: skip
@@ -202,16 +205,16 @@ def _cycles(reading: Mapping[str, str], rows: Ledger) -> list[Relation]:
 
 
 def readings(ledger: Ledger | None = None) -> list[tuple[tuple[str, ...], Answer]]:
-    """Return every combination of READINGS with what the linear program says of it.
+    """Return every combination of READINGS with its answer by the linear program.
 
-    The possible ones come first, those that assume least before others.
+    Possible combinations come first, and among them those with the fewest assumptions.
     """
     answers = []
     for chosen in product(*READINGS.values()):
-        every = relations(_words(chosen), ledger)
-        answer = consistent(every)
+        chain = relations(_words(chosen), ledger)
+        answer = consistent(chain)
         if answer.possible:
-            answer = consistent(every, sorted({name for relation in every for name in relation.powers}))
+            answer = consistent(chain, sorted({name for relation in chain for name in relation.powers}))
         answers.append((chosen, answer))
     return sorted(answers, key=lambda item: (sum(abs(math.log(x)) for x in item[1].off.values()), assumed(item[0])))
 
@@ -221,27 +224,27 @@ def _words(chosen: Sequence[str]) -> dict[str, str]:
 
 
 def assumed(chosen: Sequence[str]) -> int:
-    """Return how many rows are not read plainly."""
+    """Return the number of rows whose reading is not the plain one."""
     return sum(words != list(READINGS[row])[PLAIN] for row, words in zip(READINGS, chosen, strict=True))
 
 
 def alternatives(ledger: Ledger | None = None) -> list[tuple[str, str, list[str], float]]:
-    """Return what becomes of the default reading, the possible one that assumes least, if one row is read otherwise.
+    """Return the consequences of one other reading in the default, the possible combination with fewest assumptions.
 
-    Each has the row, its other reading, the smallest conflict that it brings (empty: none), and the factor by which
-    relations would have to give way in all.
+    Each item is (row, its other reading, the smallest conflict (empty: none), the product of the factors by which
+    relations must be relaxed).
     """
-    every = readings(ledger)
-    default = every[0][0]
-    if not every[0][1].possible:
+    combinations = readings(ledger)
+    default = combinations[0][0]
+    if not combinations[0][1].possible:
         raise InputError("no reading of the printed numbers is possible")
     rows = []
     for row, usual in zip(READINGS, default, strict=True):
         for words in READINGS[row]:
             if words == usual:
                 continue
-            chosen = [words if other == row else one for other, one in zip(READINGS, default, strict=True)]
-            answer, chain = dict(every)[tuple(chosen)], relations(_words(chosen), ledger)
+            chosen = [words if other == row else plain for other, plain in zip(READINGS, default, strict=True)]
+            answer, chain = dict(combinations)[tuple(chosen)], relations(_words(chosen), ledger)
             conflict = [] if answer.possible else smallest_conflict(chain)
             rows.append((row, words, conflict, math.exp(sum(abs(math.log(x)) for x in answer.off.values()))))
     return rows

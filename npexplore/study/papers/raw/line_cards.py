@@ -1,12 +1,13 @@
-"""File-driven line cards of the RAW router: captures in, captures out, compared with the golden router (Sec. 2).
+"""Runs captures through the RAW router's line cards (Sec. 2) and compares the results with the golden router.
 
     in:     one file per card; a capture is split by source address, each source behind a random card
     tiles:  golden functions: 1 DIR-24-8, 2 checks of RFC 1812 section 5.2.2, 3 TTL and the RFC 1141 update
-    out:    one file per card in the machine's order: the header as stage 3 left it, the payload as it was stored
+    out:    one file per card in the machine's order: headers after stage 3, payloads as stored
     check:  the golden router forwards the same files: same port, same bytes, same reasons
-    order:  between two cards the order of the files is kept
+    order:  between two cards packets keep the order of the files
 
-Routes have 24 bits and lead to random cards, as in the study. A checksum of 0xffff (RFC 1141) is one of 0 (RFC 1624).
+Routes have 24 bits and lead to random cards, as in the study. A checksum of 0xffff (RFC 1141) is equivalent to 0
+(RFC 1624).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from npexplore.packets.writing import write_packets
 Integers = npt.NDArray[np.int64]
 CARDS = 4
 ETHERNET = 14
-LONGEST = 1500  # bytes; what Ethernet carries
+LONGEST = 1500  # bytes; largest payload of an Ethernet frame
 BY_CODE = {int(reason): reason for reason in Reason}
 BEYOND = {
     Reason.MARTIAN_SOURCE, Reason.MARTIAN_DESTINATION, Reason.LINK_BROADCAST, Reason.LIMITED_BROADCAST,
@@ -53,7 +54,9 @@ BEYOND = {
 
 @dataclass(frozen=True)
 class Played:
-    """What left the machine. order: packets in the order in which they left, of all cards; output: -1 if discarded."""
+    """Packets that left the machine. order: their numbers in the order of leaving, over all cards; output: the output
+    card by packet (-1: discarded); reason: why stage 3 discards a packet (0: it does not).
+    """
 
     inputs: list[Path]
     outputs: list[Path]
@@ -66,10 +69,10 @@ class Played:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the comparison found.
+    """The result of the comparison: numbers of packets in, forwarded, and discarded by reason.
 
-    packets in, forwarded, discarded by reason. beyond: forwarded, but not by the golden router, for reasons beyond
-    the four functions of the tiles (multicast, its own addresses, ...). differences: all others, in words.
+    beyond: by reason, packets that the golden router does not forward for reasons that the tiles do not check
+    (multicast, own addresses, ...). differences: all other differences as text.
     """
 
     packets: int
@@ -89,7 +92,10 @@ class Input:
 
 
 def read_input(capture: str | Path, folder: Path, seed: int = 1) -> tuple[Input, list[Path]]:
-    """Split a capture of Ethernet frames into one file per card; raises InputError if it has no IPv4 packets."""
+    """Split a capture of Ethernet frames into one file per card, and return the packets and the files' paths.
+
+    Raises InputError for another link type, or a capture without IPv4 packets.
+    """
     ip_packets: list[bytes] = []
     scan = CaptureScan(capture)
     for part in merged([scan]):
@@ -115,7 +121,7 @@ def read_input(capture: str | Path, folder: Path, seed: int = 1) -> tuple[Input,
 
 
 def _words(packets: Packets, at: int) -> Integers:
-    """Return the 32-bit word at a byte of every packet."""
+    """Return the 32-bit word at a byte offset of every packet."""
     rows = packets.buffer[packets.offset[:, None] + at + np.arange(4)].astype(np.int64)
     return np.asarray(rows @ (1 << np.array([24, 16, 8, 0])), dtype=np.int64)
 
@@ -129,11 +135,11 @@ def _write(path: Path, packets: list[bytes], t_ns: Integers) -> None:
     write_packets(path, np.asarray(t_ns, np.int64), rows, size, size)
 
 
-# ---- what the tiles do
+# ---- the functions of the tiles
 
 
 def tiles(traffic: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]]:
-    """Return for each packet why stage 3 discards it (if it does), its output, and its bytes with the new header."""
+    """Return by packet the reason of its discard (0: none), its output card (-1: none), its bytes after stage 3."""
     packets = traffic.packets
     reason = np.asarray(validate_ipv4_many(packets), dtype=np.int64)
     output = np.asarray(table.lookup_many(_words(packets, 16).astype(np.uint32)), dtype=np.int64)
@@ -150,13 +156,13 @@ def tiles(traffic: Input, table: Dir24_8) -> tuple[Integers, Integers, list[byte
 
 
 def play(machine: Design, capture: str | Path, folder: str | Path, seed: int = 1) -> tuple[Played, Input]:
-    """Send a capture through the machine as fast as it takes it, and write what leaves, one file per card.
+    """Send a capture through the saturated machine, write the packets that leave, one file per card, and return them.
 
     Raises InputError for a capture without IPv4 packets in Ethernet frames, SimulationError for a run that stalls.
     """
-    where = Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
-    traffic, inputs = read_input(capture, where, seed)
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    traffic, inputs = read_input(capture, path, seed)
     n, (prefix, card) = len(traffic.packets), traffic.routes
     table = Dir24_8.from_columns(prefix, np.full(len(prefix), 24), card)
     reason, output, changed = tiles(traffic, table)
@@ -171,21 +177,21 @@ def play(machine: Design, capture: str | Path, folder: str | Path, seed: int = 1
         },
         arrivals="timestamps", t_ns=np.zeros(n, dtype=np.int64), ordered=True,
     )  # fmt: skip
-    left = departures(machine, load)
-    gone = np.flatnonzero(left >= 0)
-    order = gone[np.argsort(left[gone], kind="stable")]
+    left_s = departures(machine, load)
+    departed = np.flatnonzero(left_s >= 0)
+    order = departed[np.argsort(left_s[departed], kind="stable")]
     outputs = []
     for k in range(CARDS):
-        mine = order[output[order] == k]
-        outputs.append(where / f"card{k}.out.pcap")
-        _write(outputs[-1], [changed[number] for number in mine], np.round(left[mine] * 1e9).astype(np.int64))
-    seconds = float(left.max())
-    bits = 8.0 * float(traffic.packets.length[gone].sum())
+        numbers = order[output[order] == k]
+        outputs.append(path / f"card{k}.out.pcap")
+        _write(outputs[-1], [changed[number] for number in numbers], np.round(left_s[numbers] * 1e9).astype(np.int64))
+    seconds = float(left_s.max())
+    bits = 8.0 * float(traffic.packets.length[departed].sum())
     return Played(inputs, outputs, order, output, reason, seconds, bits / seconds if seconds > 0 else 0.0), traffic
 
 
 def departures(router: Design, load: Workload) -> npt.NDArray[np.float64]:
-    """Return the seconds at which each numbered packet was with its line card out, -1 for those that never were."""
+    """Return the time in s at which each packet reached its output line card (-1: never); shape (packets,)."""
     machine = router.machine()
     trace = Trace("trace", len(load.packet_bytes))
     machine.resources |= {"trace": trace, "discard": Discard("discard")}
@@ -198,46 +204,46 @@ def departures(router: Design, load: Workload) -> npt.NDArray[np.float64]:
     return np.where(ticks > 0, ticks * model.tick, -1.0)
 
 
-# ---- what the golden router says
+# ---- comparison with the golden router
 
 
 def check(played: Played, traffic: Input, folder: str | Path) -> Verdict:
-    """Forward the same input files by the golden router and compare with the files that left the machine."""
+    """Forward the same input files by the golden router, and compare the results with the machine's output files."""
     golden, drop_reasons = _golden(played, traffic, Path(folder))
     beyond: Counter[str] = Counter()
     differences = []
     for k, path in enumerate(played.outputs):
-        mine = played.order[played.output[played.order] == k]
+        packets_of_card = played.order[played.output[played.order] == k]
         sent = [packet for part in merged([CaptureScan(path)])
                 for packet in Packets(part.buffer, part.offset + ETHERNET, part.captured - ETHERNET)]  # fmt: skip
-        if len(sent) != len(mine):
-            differences.append(f"card {k}: {len(sent)} packets in its file, {len(mine)} left the machine")
-        for number, packet in zip(mine.tolist(), sent, strict=False):
+        if len(sent) != len(packets_of_card):
+            differences.append(f"card {k}: {len(sent)} packets in its file, {len(packets_of_card)} left the machine")
+        for number, packet in zip(packets_of_card.tolist(), sent, strict=False):
             port, expected = golden.get(number, (-1, b""))
             if port < 0 and drop_reasons[number] in BEYOND:
                 beyond[drop_reasons[number].name] += 1
             elif (port, _plain(expected)) != (k, _plain(packet)):
-                what = drop_reasons[number].name if port < 0 else f"by card {port}"
-                same = ", with other bytes" if port == k else ""
-                differences.append(f"packet {number} left by card {k}; golden: {what}{same}")
+                expected_text = drop_reasons[number].name if port < 0 else f"by card {port}"
+                bytes_text = ", with other bytes" if port == k else ""
+                differences.append(f"packet {number} left by card {k}; golden: {expected_text}{bytes_text}")
         for source in range(CARDS):
-            flow = mine[traffic.card[mine] == source]
+            flow = packets_of_card[traffic.card[packets_of_card] == source]
             if np.any(np.diff(flow) < 0):
                 differences.append(f"packets from card {source} to card {k} changed their order")
-    left = set(played.order.tolist())
+    departed = set(played.order.tolist())
     differences += [f"packet {number} did not leave; golden: by card {port}" for number, (port, _) in golden.items()
-                    if number not in left]  # fmt: skip
+                    if number not in departed]  # fmt: skip
     reasons = Counter(BY_CODE[int(code)].name for code in played.reason[played.reason > 0])
-    return Verdict(len(traffic.packets), len(left), dict(reasons), dict(beyond), differences)
+    return Verdict(len(traffic.packets), len(departed), dict(reasons), dict(beyond), differences)
 
 
 def _plain(packet: bytes) -> bytes:
-    """Return a packet with a header checksum of 0xffff written as 0: both are right (RFC 1624 section 3)."""
+    """Return a packet with a header checksum of 0xffff replaced by 0: both are valid (RFC 1624 section 3)."""
     return packet[:10] + (b"\0\0" if packet[10:12] == b"\xff\xff" else packet[10:12]) + packet[12:]
 
 
 def _golden(played: Played, traffic: Input, folder: Path) -> tuple[dict[int, tuple[int, bytes]], dict[int, Reason]]:
-    """Return for every packet that the golden router forwards its port and bytes, for others the reason."""
+    """Return the golden router's (port, bytes) by forwarded packet, and its reason by dropped packet."""
     lines = [f'[[port]]\nname = "card{k}"\naddress = "198.18.{k}.1/30"\nmac = "02:00:00:00:00:{k:02x}"\n'
              f'peer_mac = "02:00:00:00:01:{k:02x}"\nmtu = 65535\n' for k in range(CARDS)]  # fmt: skip
     text = [f"{'.'.join(str(int(address) >> s & 255) for s in (24, 16, 8, 0))}/24 card{card}"

@@ -1,4 +1,4 @@
-"""The RAW router's curves and maps as tables: offered against forwarded, loads of links, claims; nothing here draws."""
+"""Computes the tables behind the RAW router's curves and maps: forwarded over offered load, loads of links, claims."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from npexplore.study.sweeping.sweep import sweep
 if TYPE_CHECKING:
     import pandas as pd
 
-LOSS_FREE = 0.98  # forwarded over offered: below it the line cards stall
+LOSS_FREE = 0.98  # smallest ratio of forwarded to offered rate that counts as loss-free; below it line cards stall
 NAMES = {
     "v1": "I", "v2": "II", "v3": "III", "v3d": "III.d", "v4": "IV", "v5": "V: two line cards", "null": "null router",
 }  # fmt: skip
 
 
 def offered(versions: Sequence[str], load: Workload, gbps: Sequence[float], packets: int = 1000) -> pd.DataFrame:
-    """Return forwarded rates when line cards offer packets periodically; the trace has routes of 24 bits.
+    """Return forwarded rates over offered loads with periodic arrivals; the trace has routes of 24 bits.
 
-    Gb/s are packets a second times the mean length: a short run of unequal packets then compares with what is offered.
+    Gb/s are packets/s times the mean length, so that a short run of unequal packets is comparable with the load.
     """
     machine = design("raw").with_(prefix="short" if load.name.startswith("raw_trace") else "long")
     table = sweep(grid(machine, load, version=list(versions), offered_gbps=list(gbps)), packets=packets)
@@ -47,7 +47,7 @@ def offered(versions: Sequence[str], load: Workload, gbps: Sequence[float], pack
 
 
 def loss_free(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return for each version the highest offered rate that is still forwarded, and the most that is ever forwarded."""
+    """Return for each version the highest loss-free offered rate, and the highest forwarded rate."""
     import pandas as pd
 
     rows = []
@@ -79,7 +79,7 @@ def networks(machine: Design, answer: Prediction) -> dict[str, list[tuple[int | 
 
 
 def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
-    """Return the switches that several streams pass, by version: how long words move there, and how long it is held."""
+    """Return by version the switches that several streams cross: shares of time moving words, and held."""
     import pandas as pd
 
     rows = [
@@ -92,10 +92,10 @@ def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
 
 
 def crossing_costs(packet_bytes: int, packets: int = 1600, done: Predictions | None = None) -> pd.DataFrame:
-    """Return what static switches that serve several streams cost each version that has them.
+    """Return the cost for each version of static switches that several streams cross.
 
-    streams: the most that pass one switch; without: the rate if a switch changed its route in no time. done: what a
-    check has simulated already.
+    streams: the largest number of streams at one switch; without: the rate if a change of route took no time. done: the
+    simulations of a check, for reuse.
     """
     import pandas as pd
 
@@ -104,8 +104,8 @@ def crossing_costs(packet_bytes: int, packets: int = 1600, done: Predictions | N
         machine = design("raw").with_(version=version)
         networks = Chip(machine.parameters, *version_of(machine.parameters)).resources()
         passing = [
-            sum(tile in tree.before for tree in one.trees)
-            for one in networks if isinstance(one, StaticStreams) for tile in one.crossings
+            sum(tile in tree.before for tree in net.trees)
+            for net in networks if isinstance(net, StaticStreams) for tile in net.crossings
         ]  # fmt: skip
         rate, free = (
             saturated(version, packet_bytes, packets, done, **knobs).rate_pps / 1e6
@@ -118,7 +118,7 @@ def crossing_costs(packet_bytes: int, packets: int = 1600, done: Predictions | N
 
 
 def crossed(packets: int = 1000) -> pd.DataFrame:
-    """Return Version III as it is, and with two payload streams that cross: first come, and in turns (Sec. 4)."""
+    """Return Version III as built, and with two payload streams that cross: in arrival order, and in turns (Sec. 4)."""
     import pandas as pd
 
     rows = []
@@ -136,9 +136,9 @@ def crossed(packets: int = 1000) -> pd.DataFrame:
 
 
 def memory_steps(packets: int = 2000, done: Predictions | None = None) -> pd.DataFrame:
-    """Return from Version II to III at 1500 bytes with one change at a time, by readings of the DRAM core.
+    """Return rates from Version II to III at 1500 bytes, one change at a time, for each reading of the DRAM core.
 
-    done: what a check has simulated already.
+    done: the simulations of a check, for reuse.
     """
     import pandas as pd
 
@@ -163,9 +163,9 @@ def memory_steps(packets: int = 2000, done: Predictions | None = None) -> pd.Dat
 
 
 def traces(versions: Sequence[str], packets: int = 2000, done: Predictions | None = None) -> pd.DataFrame:
-    """Return Gb/s of each version for packets with a mean of 128 bytes: two shapes, routes of one and of two reads.
+    """Return Gb/s of each version for packets of 128 bytes on average: two distributions, routes of one and two reads.
 
-    done: what a check has simulated already.
+    done: the simulations of a check, for reuse.
     """
     import pandas as pd
 
@@ -185,19 +185,19 @@ def scaling(
     packet_bytes: int, versions: Sequence[str] = ("v3", "v3d"), sizes: Sequence[str] = ("4x4", "8x4", "8x8"),
     packets: int = 2000, done: Predictions | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return Versions III and III.d on more tiles: rates, rate a port, loss of III.d, busiest links of the networks.
+    """Return Versions III and III.d on more tiles: rates, rate per port, loss of III.d, busiest links of the networks.
 
-    done: what a check has simulated already.
+    done: the simulations of a check, for reuse.
     """
     import pandas as pd
 
     rows = []
     for tiles in sizes:
-        first: float | None = None
+        base_pps: float | None = None
         for version in versions:
             machine = design("raw").with_(version=version, tiles=tiles)
             answer = saturated(version, packet_bytes, packets, done, tiles=tiles)
-            first = first or answer.rate_pps
+            base_pps = base_pps or answer.rate_pps
             ports = len(version_of(machine.parameters)[1].ports)
             loads = {
                 f"busiest link, {name}": max(x for a, b, x in links if a is not None and b is not None)
@@ -206,7 +206,8 @@ def scaling(
             rows.append({
                 "tiles": tiles, "version": NAMES[version], "bytes": packet_bytes, "ports": ports,
                 "Mpps": answer.rate_pps / 1e6, "Gb/s": answer.throughput_bps / 1e9,
-                "Mpps a port": answer.rate_pps / 1e6 / ports, "loss, %": 100 * (1 - answer.rate_pps / first), **loads,
+                "Mpps a port": answer.rate_pps / 1e6 / ports, "loss, %": 100 * (1 - answer.rate_pps / base_pps),
+                **loads,
             })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -214,10 +215,10 @@ def scaling(
 def random_sets(
     versions: Sequence[str], packet_bytes: int, sets: int = 4, packets: int = 2000, done: Predictions | None = None
 ) -> pd.DataFrame:
-    """Return rates with the study's random traffic: mean and spread over sets of 4,000 packets, beside even traffic.
+    """Return rates with the study's random traffic: mean and range over sets of 4,000 packets, and with even traffic.
 
-    busiest card: the share of packets that come by it; with 128 addresses behind random cards it is above a quarter.
-    hit: share of lookups that the golden table's reads find in the tile's cache. done: what a check has simulated.
+    busiest card: its share of the packets; with 128 addresses behind random cards it is above a quarter. hits: share of
+    lookups whose reads of the golden table hit the tile's cache. done: the simulations of a check, for reuse.
     """
     import pandas as pd
 
@@ -243,9 +244,9 @@ def random_sets(
 def saturated(
     version: str, load: int | str, packets: int = 2000, done: Predictions | None = None, **knobs: str | float
 ) -> Prediction:
-    """Return a version's answer to endless packets: a longer run that a check has done, else its own.
+    """Return a version's saturated answer, from a check's run of at least `packets` packets, else from a new run.
 
-    load: the length of all packets in bytes, or "trace".
+    load: the length of all packets in bytes, or "trace". done: the simulations of a check (None: none).
     """
     point = at(version, load, **knobs)
     if done is not None and done.packets >= packets:
@@ -259,47 +260,49 @@ def saturated(
 def by_solver(
     versions: Sequence[str], packet_bytes: int, packets: int = 2000, done: Predictions | None = None
 ) -> pd.DataFrame:
-    """Return throughput by bounds and by simulation, and what binds.
+    """Return throughput and bottleneck by bounds and by simulation.
 
-    done: what a check has simulated already.
+    done: the simulations of a check, for reuse.
     """
     import pandas as pd
 
     rows = []
     for version in versions:
         machine, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
-        roof, seen = machine.bounds(load), saturated(version, packet_bytes, packets, done)
-        rates = (one.throughput_bps / 1e9 for one in (roof, seen))
-        rows.append((NAMES[version], *rates, roof.bottleneck, seen.bottleneck))
+        bound, simulated = machine.bounds(load), saturated(version, packet_bytes, packets, done)
+        rates = (prediction.throughput_bps / 1e9 for prediction in (bound, simulated))
+        rows.append((NAMES[version], *rates, bound.bottleneck, simulated.bottleneck))
     columns = ["version", "bound, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> pd.DataFrame:
-    """Return the rate of each version (Mpps) as it is and with each named alternative of the machine file.
+    """Return the rate of each version (Mpps) as it is, and with each named alternative of the machine file.
 
-    An alternative that changes nothing a version reads is not simulated again: it has the rate of the version as it is.
-    nan: everything stands still.
+    A version is not simulated again for an alternative that only changes parameters that it does not read. nan: the
+    machine is in deadlock.
     """
     import pandas as pd
 
     plain, load = design("raw"), workload(packet_bytes=packet_bytes)
     machines = {version: plain.with_(version=version) for version in versions}
-    hangs_on = {version: one.depends_on(load) for version, one in machines.items()}
+    parameters_read = {version: machine.depends_on(load) for version, machine in machines.items()}
     as_it_is = {
-        version: one.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6
-        for version, one in machines.items()
+        version: machine.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6
+        for version, machine in machines.items()
     }
     rows = [("as it is", packet_bytes, *as_it_is.values())]
     for alternative in plain.parameters.file.alternative:
         rates = dict(as_it_is)
-        for version, one in machines.items():
+        for version, machine in machines.items():
             if any(
-                one.parameters[name] != value for name, value in alternative.set.items() if name in hangs_on[version]
+                machine.parameters[name] != value
+                for name, value in alternative.set.items()
+                if name in parameters_read[version]
             ):
-                other = one.with_(**alternative.set)
+                changed = machine.with_(**alternative.set)
                 try:
-                    rates[version] = other.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6
+                    rates[version] = changed.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6
                 except SimulationError:
                     rates[version] = float("nan")
         rows.append((alternative.name, packet_bytes, *rates.values()))
@@ -307,11 +310,11 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
 
 
 def sum_of_stages(ledger: Ledger) -> dict[str, float]:
-    """Return the study's own sums (Sec. 5.1) by key: the null router's latency and the stages, as printed."""
+    """Return the study's sums (Sec. 5.1) in cycles by key: the null router's latency plus the stages, as printed."""
     stages = ("stage1.lookup32.miss", "stage2.checksum", "stage3.ttl", "stage4.dequeue")
-    worked = sum(float(ledger[f"raw.{stage}.cycles"].point or 0) for stage in stages)
-    moved = {size: ledger[f"raw.latency.null.{size}.cycles"].point for size in (64, 1500)}
-    return {f"raw.latency.ipv4.{size}.cycles": float(cycles) + worked for size, cycles in moved.items() if cycles}
+    stages_cycles = sum(float(ledger[f"raw.{stage}.cycles"].point or 0) for stage in stages)
+    null = {size: ledger[f"raw.latency.null.{size}.cycles"].point for size in (64, 1500)}
+    return {f"raw.latency.ipv4.{size}.cycles": float(cycles) + stages_cycles for size, cycles in null.items() if cycles}
 
 
 def latencies(cycles: Sequence[float], clock_mhz: float) -> list[tuple[float, float, float]]:

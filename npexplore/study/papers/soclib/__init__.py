@@ -1,5 +1,5 @@
-"""Tables behind SoCLIB's figures.
+"""Recomputes the SoCLIB paper.
 
-performance  throughput against processors, the lock as a chain, what moves the peak, elements and ways
-sets         sets of parameters that meet the calibration rows, and what each of them predicts
+performance  throughput over processors, the lock as a Markov chain, parameters that move the peak, elements and paths
+sets         sets of parameters that fit the calibration rows, and the predictions of each set
 """

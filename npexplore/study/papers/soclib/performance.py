@@ -1,11 +1,11 @@
-"""Throughput of the SoCLIB architectures against processors: ensembles, the lock as a chain, what moves the peak.
+"""Computes throughput of SoCLIB's architectures over processors: ensembles, the lock as a Markov chain, sensitivities.
 
-    sleepers: a birth-death chain, births (n - j) / Z, deaths 1 / S(j)     (j tasks at the lock, n in all)
-    an access takes R: (j - 1) / (R + gap) + 1 / (R + way) = 1 / g, or g where the RAM has time for all
+    sleepers: a birth-death chain, births (n - j) / Z, deaths 1 / S(j)     (j of n tasks at the lock)
+    an access takes R: (j - 1) / (R + gap) + 1 / (R + way) = 1 / g, or g if the RAM is not saturated
 
-Z are the cycles between two sections, S(j) a section and a hand-over while j - 1 processors read the RAM, each `gap`
-after its last read; g is an access. Where births exceed deaths for many sleepers and not for few, two states last long:
-which of them a finite window sees depends on the start.
+Z: cycles between two sections. S(j): cycles of a section and a hand-over while j - 1 processors read the RAM, each
+`gap` cycles after its last read. g: service time of an access. If births exceed deaths with many sleepers but not with
+few, the chain has two long-lived states, and the start determines which of them a finite window measures.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ARCHITECTURES: Mapping[str, Mapping[str, Value]] = {
     "distributed, spin": {"memory": "distributed", "lock": "spin"},
 }
 STARTS = ("simultaneous", "staggered")
-_runs: dict[Hashable, tuple[object, Told]] = {}  # with the file of the parameters, so that no other one has its number
+_runs: dict[Hashable, tuple[object, Told]] = {}  # the parameters' file is kept, so that its id stays unique
 
 
 class Told(NamedTuple):
@@ -52,7 +52,7 @@ class Told(NamedTuple):
 
 
 def run_of(at: Design, seed: int) -> Told:
-    """Return what a run told; each design point is run once, for all figures, and once for all seeds that run alike."""
+    """Return the numbers of a run. Each design point runs once for all figures; seeds matter only for random models."""
     p = at.parameters
     point = (id(p.file), tuple(p.changed().items()), seed if prepared(at, None).model().random else None)
     if point not in _runs:
@@ -70,7 +70,7 @@ def ensemble(
     design: Design, processors: Iterable[int], architectures: Mapping[str, Mapping[str, Value]] = ARCHITECTURES,
     starts: Sequence[str] = STARTS, seeds: Sequence[int] = (1, 2, 3),
 ) -> pd.DataFrame:  # fmt: skip
-    """Simulate every architecture with every number of processors, start and seed.
+    """Return simulations of every architecture with every number of processors, start and seed.
 
     Columns: architecture, start, processors, seed, words, throughput (bit/cycle), conflict_cycles, latency_cycles.
     """
@@ -105,7 +105,7 @@ def spread(runs: pd.DataFrame, value: str = "throughput", by: Sequence[str] = ("
 
 
 def peaks(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return by architecture the peak of every run over processors: where it is lowest, at the median, and highest."""
+    """Return by architecture the minimum, median and maximum over runs of the peak's processors and throughput."""
     curve = runs.sort_values("throughput").groupby(["architecture", "start", "seed"], sort=False).tail(1)
     summary = curve.groupby("architecture", sort=False)[["processors", "throughput"]].agg(["min", "median", "max"])
     summary.columns = [f"{name} {what}" for name, what in summary.columns]
@@ -115,15 +115,15 @@ def peaks(runs: pd.DataFrame) -> pd.DataFrame:
 def efficiency(runs: pd.DataFrame) -> pd.DataFrame:
     """Return speed-up over one processor of the same architecture, and speed-up over the number of processors."""
     mean = spread(runs)
-    one = mean[mean["processors"] == 1].set_index("architecture")["throughput"]
-    speed_up = mean["throughput"] / mean["architecture"].map(one)
+    single = mean[mean["processors"] == 1].set_index("architecture")["throughput"]
+    speed_up = mean["throughput"] / mean["architecture"].map(single)
     return mean.assign(speed_up=speed_up, efficiency=speed_up / mean["processors"])
 
 
 def analytic(
     design: Design, processors: Iterable[int], architectures: Mapping[str, Mapping[str, Value]] = ARCHITECTURES
 ) -> pd.DataFrame:  # fmt: skip
-    """Return bounds and queueing (where it answers): columns architecture, solver, processors, throughput."""
+    """Return bounds and queueing answers: columns architecture, solver, processors, throughput (bit/cycle)."""
     import pandas as pd
 
     rows = []
@@ -148,14 +148,14 @@ def highest(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def conflict_constraints(design: Design, before: int = 27, fallen: int = 28) -> pd.DataFrame:
-    """Hold each reading of the counter of conflict cycles against what Sec. 4 says of it.
+    """Compare each reading of the counter of conflict cycles with Sec. 4's description.
 
-    The text: several initiators want the RAM of global variables at one time and at least one is blocked; from `fallen`
-    processors on more than some million cycles are counted. So cycles in which nobody is blocked at that RAM do not
-    count, and with `fallen` processors a million at least do.
-    Columns: reading (design.conflict_readings), before, fallen (million cycles with so many processors), elsewhere (of
-    those before the ones in which no processor is blocked at the RAM), most (million cycles that it can count with
-    `fallen` processors, whatever the machine does), refuted (why; empty if it is not).
+    The text: several initiators want the RAM of global variables at one time and at least one is blocked; with `fallen`
+    processors and more, over a million cycles are counted. So a reading must not count cycles in which no processor is
+    blocked at this RAM, and must count at least a million cycles with `fallen` processors.
+    Columns: reading (design.conflict_readings), before, fallen (million cycles with these numbers of processors),
+    elsewhere (million cycles with `before` processors in which no processor is blocked at the RAM), most (million
+    cycles that the reading can count at most with `fallen` processors), refuted (reason; empty: not refuted).
     """
     import pandas as pd
 
@@ -176,12 +176,15 @@ def conflict_constraints(design: Design, before: int = 27, fallen: int = 28) -> 
 def what_moves(
     design: Design, changes: Mapping[str, Mapping[str, Value]], processors: Sequence[int], seeds: Sequence[int] = (1,),
 ) -> pd.DataFrame:  # fmt: skip
-    """Return where variants of one design are fastest, started together (columns as `highest`)."""
+    """Return the peaks of variants of one design with a simultaneous start (columns as `highest`)."""
     return highest(ensemble(design, processors, changes, starts=("simultaneous",), seeds=seeds))
 
 
 def access_cycles(p: Parameters, sleepers: Floats) -> Floats:
-    """Return the cycles of the holder's access at the RAM of global variables, beside processors in the scheduler."""
+    """Return the cycles of the lock holder's access to the RAM of global variables, by number of sleepers.
+
+    The other accesses come from processors in the scheduler.
+    """
     way, service = float(way_cycles(p)), float(p.global_cycles)
     low, high = np.full_like(sleepers, service), service * (sleepers + 1)
     for _ in range(50):
@@ -193,7 +196,7 @@ def access_cycles(p: Parameters, sleepers: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class LockChain:
-    """The mutex as a birth-death chain over the tasks at it; rates are per cycle."""
+    """The mutex as a birth-death chain over the number of tasks at the lock; rates are per cycle."""
 
     births: Floats
     deaths: Floats
@@ -201,7 +204,7 @@ class LockChain:
 
     @staticmethod
     def of(p: Parameters) -> LockChain:
-        """Return the chain of a design's parameters (a segment each, mutex); two sections a packet."""
+        """Return the chain of a design's parameters (distributed memory, mutex); each packet has two sections."""
         n, section = int(p.processors), float(section_cycles(p))
         between = (alone_cycles(p, mean_share(p)) - 2 * section) / 2
         j = np.arange(n, dtype=np.float64)  # sleepers
@@ -211,23 +214,23 @@ class LockChain:
         return LockChain((n - j) / between, deaths, 8.0 * float(p.packet_bytes))
 
     def throughput(self, share: Floats) -> float:
-        """Return bits per cycle for the shares of time spent with 0..n tasks at the lock."""
+        """Return bit/cycle; share: shares of time with 0..n tasks at the lock, shape (n + 1,)."""
         return float(share[1:] @ self.deaths) / 2 * self.packet_bits
 
     def steady(self) -> float:
-        """Return the throughput of an endless run."""
+        """Return the steady-state throughput in bit/cycle."""
         return self.throughput(steady_state(self.births, self.deaths))
 
     def within(self, cycles: float, at_lock: int) -> float:
-        """Return the mean throughput of a window that begins with so many tasks at the lock."""
+        """Return the mean throughput (bit/cycle) of a window that begins with `at_lock` tasks at the lock."""
         return self.throughput(transient(self.births, self.deaths, at_lock, [cycles]).average[0])
 
     def rests(self) -> list[tuple[int, str]]:
-        """Return where births and deaths balance: (tasks at the lock, stable or unstable)."""
+        """Return the states where births and deaths balance: (tasks at the lock, "stable" or "unstable")."""
         drift = np.append(self.births[1:], 0.0) - self.deaths  # with 1..n tasks there
-        before = np.append(self.births[0], drift[:-1])
-        turns = [(k + 1, "stable" if drift[k] < 0 else "unstable") for k in range(len(drift))]
-        return [turn for turn, a, b in zip(turns, before, drift, strict=True) if (a > 0) != (b > 0)]
+        previous_drift = np.append(self.births[0], drift[:-1])
+        states = [(k + 1, "stable" if drift[k] < 0 else "unstable") for k in range(len(drift))]
+        return [state for state, a, b in zip(states, previous_drift, drift, strict=True) if (a > 0) != (b > 0)]
 
 
 def two_states(design: Design, processors: Iterable[int]) -> pd.DataFrame:
@@ -244,7 +247,7 @@ def two_states(design: Design, processors: Iterable[int]) -> pd.DataFrame:
 
 
 def elements(design: Design) -> pd.DataFrame:
-    """Return the timed elements in their order: columns element, cycles, share (of the longest way)."""
+    """Return the timed elements in their order: columns element, cycles, share (of the longest path)."""
     import pandas as pd
 
     cycles = element_cycles(design.parameters)
@@ -254,14 +257,14 @@ def elements(design: Design) -> pd.DataFrame:
 
 
 def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | None = None) -> pd.DataFrame:
-    """Return the paths through a graph with their cycles; with frames (device, bytes), only the paths that these take.
+    """Return the paths through a graph with their cycles; with frames (device, bytes), only the paths of these frames.
 
-    Columns: way, exit, elements, cycles, packets, share (of the packets). The way is its first and its last elements.
+    Columns: way, exit, elements, cycles, packets, share (of the packets). `way` shows the first and last elements.
     """
     import pandas as pd
 
-    prices = element_cycles(design.parameters)
-    paths = graph.ways(prices) if frames is None else graph.traffic(frames, prices)
+    element_costs = element_cycles(design.parameters)
+    paths = graph.ways(element_costs) if frames is None else graph.traffic(frames, element_costs)
     total = sum(way.packets for way in paths)
     rows = [
         (
@@ -274,10 +277,10 @@ def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | Non
 
 
 def way_of(design: Design, graph: Graph, entry: str, left: str) -> list[tuple[str, float]]:
-    """Return (element class, cycles) along the dearest way from an entry's device to an exit; raises InputError."""
-    prices = element_cycles(design.parameters)
+    """Return (element class, cycles) along the costliest path from an entry's device to an exit; raises InputError."""
+    element_costs = element_cycles(design.parameters)
     first = graph.entries()[one_of("device", entry, graph.entries())]
-    matches = [way for way in graph.ways(prices) if way.path[0] == first and way.exit == left]
+    matches = [way for way in graph.ways(element_costs) if way.path[0] == first and way.exit == left]
     if not matches:
         raise InputError(f"no way leads from {entry!r} to the exit {left!r}")
-    return [(graph.elements[name].kind, graph.cycles([name], prices)) for name in matches[0].path]
+    return [(graph.elements[name].kind, graph.cycles([name], element_costs)) for name in matches[0].path]

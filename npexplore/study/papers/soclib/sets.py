@@ -1,12 +1,13 @@
-"""Sets of parameters of the SoCLIB unit that fit its calibration rows, and what each of them predicts.
+"""Searches sets of parameters of the SoCLIB unit that fit its calibration rows, and tabulates their predictions.
 
-    compute  = cycles of a packet that the words of one processor leave, less all that is assumed
-    accesses to the packet memory, to load a context, section: halved until throughput is highest with 8, with 27, with
-    45 (spin) processors
+    compute cycles: a packet's cycles from the printed words of one processor, minus all assumed cycles
+    accesses to the packet memory, accesses to load a context, section cycles: found by bisection so that throughput is
+    highest with 8, with 27, and (spin lock) with 45 processors
 
-What the paper does not print is drawn at random (`RANGES`); a draw is kept if the peaks are met within one processor.
-Only calibration rows are read. `blind` sets leave the spin lock's row out: what they say of it is predicted. `free`
-ones leave all peaks out and draw what would be fitted to them (`UNFITTED`): where peaks may be by the text alone.
+Parameters that the paper does not print are drawn at random (`RANGES`). A draw is kept if all peaks are met within one
+processor. Only calibration rows are read. `blind` sets do not use the spin lock's row, and so predict it. `free` sets
+use no peak and also draw the parameters that are otherwise fitted to peaks (`UNFITTED`); they show which peaks the text
+alone allows.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ RANGES: Mapping[str, Sequence[Value]] = {
     "bursts": (12, 24, 48),
     "start": ("simultaneous", "staggered"),
 }
-SECTIONS = range(401)  # cycles of work under the lock: drawn where the spin lock's row is left out
+SECTIONS = range(401)  # cycles of work under the lock; drawn for sets that do not use the spin lock's row
 UNFITTED: Mapping[str, Sequence[Value]] = {
     "section_cycles": range(401), "switch_accesses": range(101), "memory_accesses": range(1500, 6001, 100),
 }  # fmt: skip
-AROUND = range(-4, 5)  # processors about a printed peak at which throughput is looked at
-SLACK = 1  # processors by which a peak may be missed
-ONE_BANK_PROCESSORS = range(3, 15)  # processors about the peak of one bank
-STEEP = 0.9  # of proportional growth: less is behind a peak of a segment for each processor
+AROUND = range(-4, 5)  # offsets from a printed peak, in processors, at which throughput is simulated
+SLACK = 1  # largest error of a peak in processors
+ONE_BANK_PROCESSORS = range(3, 15)  # numbers of processors around the peak of one bank
+STEEP = 0.9  # throughput below this share of proportional growth is beyond the peak (distributed memory)
 
 
 HEAD = """# Sets of parameters that the calibration rows of the SoCLIB multiprocessor admit, found by
@@ -66,12 +67,12 @@ ABOUT = "what the paper does not print drawn at random, the rest fitted to the w
 
 
 def is_blind(one: ParameterSet) -> bool:
-    """Say whether the peak of spin locks is predicted."""
+    """Return whether a set predicts the peak of spin locks, that is, was not fitted to it."""
     return ROWS["distributed, spin"] not in one.fitted_to
 
 
 def is_free(one: ParameterSet) -> bool:
-    """Say whether all peaks are predicted."""
+    """Return whether a set predicts all peaks."""
     return list(one.fitted_to) == [WORDS]
 
 
@@ -81,7 +82,7 @@ def load_sets() -> list[ParameterSet]:
 
 
 def written(sets: Sequence[ParameterSet]) -> str:
-    """Return sets as the text of models/sets/soclib.toml."""
+    """Return the text of models/sets/soclib.toml for some sets."""
     return sets_.written("soclib", HEAD, ABOUT, sets)
 
 
@@ -89,30 +90,30 @@ def written(sets: Sequence[ParameterSet]) -> str:
 
 
 def throughput(at: Design, architecture: str, processors: int, seeds: Sequence[int]) -> float:
-    """Return the mean bits per cycle over seeds."""
+    """Return the mean throughput in bit/cycle over seeds."""
     machine = at.with_(**ARCHITECTURES[architecture], processors=processors)
     return fmean(run_of(machine, seed).throughput for seed in seeds)
 
 
 def peak(at: Design, architecture: str, printed: int, seeds: Sequence[int]) -> int:
-    """Return with how many processors throughput is highest, among those about a printed number."""
-    counts = [printed + more for more in AROUND if printed + more > 0]
+    """Return the number of processors with the highest throughput, among the numbers around a printed peak."""
+    counts = [printed + offset for offset in AROUND if printed + offset > 0]
     return max(counts, key=lambda n: throughput(at, architecture, n, seeds))
 
 
 def with_words(at: Design, known: Facts) -> Design | None:
-    """Return a design whose one processor delivers the printed words, None if too little is left for work."""
+    """Return the design with compute cycles such that one processor delivers the printed words; None if impossible."""
     p = at.parameters
     point = known[WORDS].point
     assert point is not None
-    one = at.with_(**ARCHITECTURES["one bank, mutex"], processors=1).parameters
+    single = at.with_(**ARCHITECTURES["one bank, mutex"], processors=1).parameters
     cycles, share = (p.window_cycles - p.boot_cycles) * packet_words(p) / point, mean_share(p)
-    left = round((cycles - alone_cycles(one, share)) / share + p.compute_cycles)
-    return at.with_(compute_cycles=left) if left > 0 else None
+    compute_cycles = round((cycles - alone_cycles(single, share)) / share + p.compute_cycles)
+    return at.with_(compute_cycles=compute_cycles) if compute_cycles > 0 else None
 
 
 def fitted(assumed: Mapping[str, Value], blind: bool, seeds: Sequence[int] = (1,)) -> dict[str, Value] | None:
-    """Return the assumed values with the fitted ones, None where no values meet the rows; reads calibration alone."""
+    """Return the assumed and the fitted values, None if no values meet the rows; only calibration rows are read."""
     known = facts()
     printed = {name: int(known[row].point or 0) for name, row in ROWS.items()}
     at = design("soclib").with_(**assumed)
@@ -141,7 +142,7 @@ def fitted(assumed: Mapping[str, Value], blind: bool, seeds: Sequence[int] = (1,
 def _halved(
     at: Design, name: str, architecture: str, low: int, high: int, printed: int, known: Facts, seeds: Sequence[int]
 ) -> Design | None:
-    """Return the design with a value that puts the peak where it is printed: the larger it is, the earlier the peak."""
+    """Return the design with a bisected value that has the printed peak; larger values have earlier peaks."""
     while low <= high:
         middle = (low + high) // 2
         candidate = with_words(at.with_(**{name: middle}), known)
@@ -156,7 +157,7 @@ def _halved(
 
 
 def search(draws: int, seed: int, blind: bool, note: Callable[[str], None] = lambda text: None) -> list[ParameterSet]:
-    """Return the sets that some random draws lead to, in the order of the draws."""
+    """Return the sets fitted from random draws, in the order of the draws; note: called with each draw's outcome."""
     rng = np.random.default_rng(seed)
     assumptions = []
     for _ in range(draws):
@@ -174,7 +175,7 @@ def search(draws: int, seed: int, blind: bool, note: Callable[[str], None] = lam
 
 
 def free(draws: int, seed: int) -> list[ParameterSet]:
-    """Return draws of all that is not printed, fitted to the words of one processor alone; those that leave work."""
+    """Return random draws of all unprinted parameters, fitted only to the words of one processor where possible."""
     rng, known, sets = np.random.default_rng(seed), facts(), []
     for _ in range(draws):
         values = {name: choices[int(rng.integers(len(choices)))] for name, choices in {**RANGES, **UNFITTED}.items()}
@@ -190,33 +191,33 @@ def free(draws: int, seed: int) -> list[ParameterSet]:
 def last_growing(
     at: Design, architecture: str, seed: int = 1, least: int = 8, most: int = 72
 ) -> tuple[int, float]:  # fmt: skip
-    """Return with how many processors throughput of a segment each is highest, and the throughput, by halving.
+    """Return the processors with the highest throughput with distributed memory, and the throughput, by bisection.
 
-    `most` stands for itself and all that is beyond.
+    A result of `most` means `most` or more.
     """
     rates = {least: throughput(at, architecture, least, (seed,))}
     low, high = least, most + 1
     while high - low > 1:
         middle = (low + high) // 2
         rates[middle] = throughput(at, architecture, middle, (seed,))
-        grows = rates[middle] > STEEP * rates[least] / least * middle
-        low, high = (middle, high) if grows else (low, middle)
+        is_growing = rates[middle] > STEEP * rates[least] / least * middle
+        low, high = (middle, high) if is_growing else (low, middle)
     best = max(rates, key=lambda n: rates[n])
     return best, rates[best]
 
 
 def spread(every: int, count: int, seed: int) -> pd.DataFrame:
-    """Return the predictions of every so many of the fitted sets, and of `count` sets drawn freely by a seed."""
+    """Return the predictions of each `every`-th fitted set, and of the free sets among `count` draws."""
     return predictions([*load_sets()[::every], *free(count, seed=seed)])
 
 
 def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
-    """Return what each set predicts: one row per set, a run for each number of processors.
+    """Return the predictions of each set, one row per set, with one run for each number of processors.
 
-    Columns: set, fitted (all, spin left out, none), knee and one_bank_peak, mutex_peak, mutex_at_27, left (at three
-    processors beyond the mutex's peak, of its throughput), conflicts_at_28 (million cycles), spin_over_mutex (largest
-    difference at 8 and 24 processors), spin_peak, spin_at_peak, and faster_than_one (throughput of a processor at that
-    peak over that of one alone).
+    Columns: set, fitted (all, spin left out, none), knee and one_bank_peak, mutex_peak, mutex_at_27, left (throughput
+    three processors beyond the mutex's peak / at the peak), conflicts_at_28 (million cycles), spin_over_mutex (largest
+    difference at 8 and 24 processors), spin_peak, spin_at_peak, and faster_than_one (throughput per processor at the
+    spin lock's peak / throughput of a single processor).
     """
     import pandas as pd
 
@@ -226,7 +227,7 @@ def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
         def rate(architecture: str, n: int) -> float:
             return throughput(at, architecture, n, (seed,))
 
-        few = [(n, rate("one bank, mutex", n)) for n in ONE_BANK_PROCESSORS]
+        one_bank = [(n, rate("one bank, mutex", n)) for n in ONE_BANK_PROCESSORS]
         top, highest = last_growing(at, "distributed, mutex", seed)
         machine = at.with_(**ARCHITECTURES["distributed, mutex"], processors=28)
         blocked = run_of(machine, seed).conflict_cycles or 0.0
@@ -234,7 +235,7 @@ def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
         spin, best = last_growing(at, "distributed, spin", seed)
         fitted = "none" if is_free(sets[k]) else "spin left out" if is_blind(sets[k]) else "all"
         return (
-            k + 1, fitted, knee(few), peak_of(few)[0], top, rate("distributed, mutex", 27),
+            k + 1, fitted, knee(one_bank), peak_of(one_bank)[0], top, rate("distributed, mutex", 27),
             rate("distributed, mutex", top + 3) / highest, blocked / 1e6, max(abs(a / b - 1) for a, b in pairs),
             spin, best, best / spin / rate("distributed, spin", 1),
         )  # fmt: skip
