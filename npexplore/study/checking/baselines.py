@@ -44,18 +44,18 @@ class Reader:
 
     def interpolation(self, row: Row) -> float | None:
         """Return the value interpolated from rows that differ in one or two conditions."""
-        same_quantity = [(other, self._apart(row, other)) for other in self._alike(row)]
+        similar = [(other, self._apart(row, other)) for other in self._alike(row)]
         by_knob: dict[str, list[tuple[Condition, Row]]] = {}
-        for other, differing in same_quantity:
+        for other, differing in similar:
             if len(differing) == 1:
                 by_knob.setdefault(differing[0], []).append((self._of(other, differing[0]), other))
         estimates = [
             _between(self._of(row, knob), [(at, self._value(row, other)) for at, other in rows])
             for knob, rows in by_knob.items()
         ]
-        bracketed_values = [x for x, bracketed in estimates if bracketed]
+        inside = [x for x, bracketed in estimates if bracketed]
         return (
-            fmean(bracketed_values or self._proportions(row, same_quantity, by_knob) or [x for x, _ in estimates])
+            fmean(inside or self._proportions(row, similar, by_knob) or [x for x, _ in estimates])
             if estimates
             else None
         )
@@ -80,7 +80,7 @@ class Reader:
         if not rows:
             return None
         nearest = min(rows, key=lambda one: len(self._apart(row, one)))
-        counts = [float(one.conditions.get("cores", 1)) for one in (row, nearest)]
+        counts = [float(r.conditions.get("cores", 1)) for r in (row, nearest)]
         scaled = UNITS[row.unit][0] == "packet rate"
         return self._value(row, nearest) * (counts[0] / counts[1] if scaled else 1.0)
 

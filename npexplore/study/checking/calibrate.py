@@ -183,8 +183,8 @@ def calibrate(
     if not free:
         raise InputError("calibrate needs at least one free parameter")
     one_of("solver", solver, SOLVERS)
-    if both := sorted(set(fit_seeds) & set(evaluation_seeds)):
-        raise InputError(f"seeds to fit and to evaluate must differ, got {both[0]} for both")
+    if shared_seeds := sorted(set(fit_seeds) & set(evaluation_seeds)):
+        raise InputError(f"seeds to fit and to evaluate must differ, got {shared_seeds[0]} for both")
     if starts < 1 or not fit_seeds or not evaluation_seeds:
         raise InputError(f"calibrate needs at least one start and one seed of each kind, got {starts} starts")
     judge = Judge.of(keys if keys is not None else _rows_of(of, free), known, own)
@@ -234,8 +234,8 @@ def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[s
             raise InputError(f"parameter {name} is a choice; give its values one by one")
         if not 0 < low < high:
             raise InputError(f"span of {name} must have 0 < low < high, got {low:g}..{high:g}")
-        whole = isinstance(parameter.value, int)
-        out[name] = tuple(range(int(low), int(high) + 1)) if whole else Span(float(low), float(high))
+        is_integer = isinstance(parameter.value, int)
+        out[name] = tuple(range(int(low), int(high) + 1)) if is_integer else Span(float(low), float(high))
     return out
 
 

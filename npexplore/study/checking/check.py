@@ -48,13 +48,13 @@ FIELDS = (
 
 @dataclass
 class Check(Result):
-    """Published numbers beside their predictions.
+    """Published numbers with their predictions.
 
     rows: dicts with FIELDS. alternatives: name -> {key: best value} of alternative structures.
 
     predictions: the predictions behind the rows, for reuse at the same points. traces: for each key, all inputs that
     were read to compute the row's value. ledger: the published rows. sets: for each design, the rows' values with each
-    of its recorded parameter sets. results: a user's numbers beside the published and predicted ones
+    of its recorded parameter sets. results: a user's numbers with the published and predicted ones
     (study/checking/results.py), None without a user's file.
 
     Example:
@@ -111,7 +111,7 @@ def check(
     rtl: bool = False, estimate: bool = False, executor: Executor | None = None,
     machines: Mapping[str, Design] | None = None,
 ) -> Check:  # fmt: skip
-    """Return the predictions of every published number of some designs beside the published values.
+    """Return every published number of some designs with its predictions.
 
     Args:
         designs: names of listed designs (None: those of all papers).

@@ -60,15 +60,17 @@ class Judge:
         no answer.
         """
         values = {}
-        for used in dict.fromkeys("bounds" if rule.solver == "exact" else solver for _, rule in self.rows):
+        for method in dict.fromkeys("bounds" if rule.solver == "exact" else solver for _, rule in self.rows):
             solver_rows = [
-                (row, rule) for row, rule in self.rows if ("bounds" if rule.solver == "exact" else solver) == used
+                (row, rule) for row, rule in self.rows if ("bounds" if rule.solver == "exact" else solver) == method
             ]
-            predictions = Predictions(seeds=tuple(seeds), packets=packets, overrides=chosen, solvers=(used,))
+            predictions = Predictions(seeds=tuple(seeds), packets=packets, overrides=chosen, solvers=(method,))
             points = [point for row, rule in solver_rows for point in rule.points(row)]
             predictions.fetch(points, executor, label="calibration rows")
             for row, rule in solver_rows:
-                numbers = [_number(row, rule, predictions, used, seed) for seed in (seeds if used == solver else (0,))]
+                numbers = [
+                    _number(row, rule, predictions, method, seed) for seed in (seeds if method == solver else (0,))
+                ]
                 values[row.key] = float(np.mean(numbers))
         return {row.key: values[row.key] for row, _ in self.rows}
 

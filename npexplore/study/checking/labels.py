@@ -179,7 +179,7 @@ class Labels:
         """Raise UnknownNameError if an input names a missing row, InputError for a row of a forbidden role."""
         if read in self._checked:
             return
-        place = f"{read.place}: {read.name.rpartition('/')[2]}"
+        source = f"{read.place}: {read.name.rpartition('/')[2]}"
         for column, keys, roles in (
             ("fitted_to", [key for entry in read.fitted_to for key in keys_of(entry)], ("calibration",)),
             ("row", [] if read.row is None else [read.row], READABLE),
@@ -189,10 +189,10 @@ class Labels:
                 if key.split(".", 1)[0] not in self._prefixes:
                     continue  # a row of a paper that this ledger does not have
                 if key not in self.ledger:
-                    raise UnknownNameError(f"{place}: {column}", key, [row.key for row in self.ledger])
+                    raise UnknownNameError(f"{source}: {column}", key, [row.key for row in self.ledger])
                 role = self.ledger[key].role
                 if roles is not None and role not in roles:
-                    raise InputError(f"{place}: {column} must name {' or '.join(roles)} rows, got {key!r} ({role})")
+                    raise InputError(f"{source}: {column} must name {' or '.join(roles)} rows, got {key!r} ({role})")
         self._checked.add(read)
 
     @cached_property

@@ -152,29 +152,29 @@ def _number(place: str, text: str, column: str = "value") -> float:
 
 
 def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
-    place = f"{name}:{line}"
+    location = f"{name}:{line}"
     if row["key"] not in ledger:
-        raise UnknownNameError(f"{place}: column 'key':", row["key"], [known.key for known in ledger])
-    published, value = ledger[row["key"]], _number(place, row["value"])
+        raise UnknownNameError(f"{location}: column 'key':", row["key"], [known.key for known in ledger])
+    published, value = ledger[row["key"]], _number(location, row["value"])
     if unit := row.get("unit", ""):
-        value = published.from_si(value * _factor(place, unit, published))
+        value = published.from_si(value * _factor(location, unit, published))
     return Result(line, published, value, True)
 
 
 def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
-    place = f"{name}:{line}"
+    location = f"{name}:{line}"
     own_designs = own_names()  # files that change a listed machine
     design_names = {known.design for known in ledger} | {*known_designs(), *own_designs}
-    of = one_of(f"{place}: column 'design':", row["design"], design_names)
+    of = one_of(f"{location}: column 'design':", row["design"], design_names)
     of = own_designs.get(of, of)
     quantities = {known.quantity for known in ledger if known.design == of}
-    quantity = one_of(f"{place}: column 'quantity':", row["quantity"], quantities | _ruled(of))
-    one_of(f"{place}: column 'unit':", row["unit"], UNITS)
+    quantity = one_of(f"{location}: column 'quantity':", row["quantity"], quantities | _ruled(of))
+    one_of(f"{location}: column 'unit':", row["unit"], UNITS)
     measured = {known.unit for known in ledger.select(design=of, quantity=quantity)}
     if measured and UNITS[row["unit"]][0] not in {UNITS.get(unit, ("",))[0] for unit in measured}:
-        raise InputError(f"{place}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
+        raise InputError(f"{location}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
                          f"got {row['unit']!r}")  # fmt: skip
-    value = _number(place, row["value"])
+    value = _number(location, row["value"])
     conditions_stated = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
     usual = dict(design(of).parameters) if of in known_designs() else {}  # values of conditions that are not named
     candidates = ledger.select(design=of, quantity=quantity)
@@ -187,11 +187,11 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
             if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:
                 continue  # the same quantity in another dimension, such as packets instead of bits
             return Result(line, published, published.from_si(value * factor(row["unit"])), True)
-    conditions = _conditions(place, of, conditions_stated, ledger)
-    low, high = (_number(place, row[end], end) if row.get(end) else value for end in ("lo", "hi"))
+    conditions = _conditions(location, of, conditions_stated, ledger)
+    low, high = (_number(location, row[end], end) if row.get(end) else value for end in ("lo", "hi"))
     if not low <= value <= high:
-        raise InputError(f"{place}: the value must lie in lo..hi, got {value:g} and {low:g}..{high:g}")
-    role = one_of(f"{place}: column 'role':", row.get("role") or "check", ROLES)
+        raise InputError(f"{location}: the value must lie in lo..hi, got {value:g} and {low:g}..{high:g}")
+    role = one_of(f"{location}: column 'role':", row.get("role") or "check", ROLES)
     ledger_row = Row(
         key=f"{of}.{Path(name).stem}.line{line}", where=row.get("where") or f"line {line}", quantity=quantity,
         kind="number", value=row["value"], point=value, unit=row["unit"], lo=low, hi=high, role=role,

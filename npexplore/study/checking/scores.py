@@ -93,20 +93,18 @@ class _Tally:
         blind = [self._miss(r["key"], r[r["best"]]) for r in chosen if r["role"] == "blind"]
         baselines = self._said(errors, NUMBERS)
         compared = list(baselines[NUMBERS[0]])
-        baseline_errors = {
-            method: [self._miss(key, x) for key, x in answers.items()] for method, answers in baselines.items()
-        }
-        best = min(baseline_errors, key=lambda method: _rms(baseline_errors[method]) or 0.0) if compared else None
-        theirs, ours = (baseline_errors[best], [errors[key] for key in compared]) if best else ([], [])
+        misses = {method: [self._miss(key, x) for key, x in answers.items()] for method, answers in baselines.items()}
+        best = min(misses, key=lambda method: _rms(misses[method]) or 0.0) if compared else None
+        of_baseline, of_model = (misses[best], [errors[key] for key in compared]) if best else ([], [])
         low, high = _span(_rms([self._miss(key, row[key]) for key in errors]) for row in self._sets(paper, errors))
         points = all(difference(self.ledger[key]) for key in errors)
         return self._line(paper, group, with_error) | {
             "scored": len(chosen), "unit": "points" if points else "%", "rms": _rms(errors.values()),
             "worst": errors[worst], "worst_key": worst, "near": len(errors) - len(far), "far": far,
             "rms_predicted": _rms(by_label["predicted"]), "rms_post_hoc": _rms(by_label["post_hoc"]),
-            "today": _rms(blind), **_skill(_rms(ours), _rms(theirs)),
+            "today": _rms(blind), **_skill(_rms(of_model), _rms(of_baseline)),
             "baseline": best, "compared": len(compared), "low": low, "high": high,
-            "nearer": sum(abs(x) < abs(y) for x, y in zip(theirs, ours, strict=True)),
+            "nearer": sum(abs(x) < abs(y) for x, y in zip(of_baseline, of_model, strict=True)),
         }  # fmt: skip
 
     def claims(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
@@ -119,18 +117,18 @@ class _Tally:
         right = {r["key"]: r["verdict"] in HOLDS for r in chosen}
         baselines = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
         compared = list(baselines[CLAIMS[0]])
-        baseline_holds = {
+        verdicts = {
             method: [self._holds(key, x) for key, x in answers.items()] for method, answers in baselines.items()
         }
-        best = max(baseline_holds, key=lambda method: sum(baseline_holds[method])) if compared else None
-        theirs, ours = (baseline_holds[best], [right[key] for key in compared]) if best else ([], [])
-        held = [sum(self._holds(key, values[key]) for key in right) for values in self._sets(paper, right)]
-        low, high, of = group.spread() if group.spread and not held else (*_span(held), len(chosen))
+        best = max(verdicts, key=lambda method: sum(verdicts[method])) if compared else None
+        of_baseline, of_model = (verdicts[best], [right[key] for key in compared]) if best else ([], [])
+        claims_held = [sum(self._holds(key, values[key]) for key in right) for values in self._sets(paper, right)]
+        low, high, of = group.spread() if group.spread and not claims_held else (*_span(claims_held), len(chosen))
         return self._line(paper, group, with_verdict) | {
             "claims": True, "scored": len(chosen), "unit": "claims", "held": sum(right.values()),
-            **_skill(_wrong(ours), _wrong(theirs)),
+            **_skill(_wrong(of_model), _wrong(of_baseline)),
             "baseline": best, "compared": len(compared), "low": low, "high": high, "low_of": of,
-            "nearer": sum(x and not y for x, y in zip(theirs, ours, strict=True)),
+            "nearer": sum(x and not y for x, y in zip(of_baseline, of_model, strict=True)),
         }  # fmt: skip
 
     def _line(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any]:
@@ -156,14 +154,14 @@ class _Tally:
 
     def _said(self, keys: Iterable[str], ways: Sequence[str]) -> dict[str, dict[str, float]]:
         """Return by method the baseline values of the rows that have one; a method without a value uses another."""
-        wanted = list(keys)
-        values = {method: {key: self.reader.says(self.ledger[key], method, ways) for key in wanted} for method in ways}
+        rows = list(keys)
+        values = {method: {key: self.reader.says(self.ledger[key], method, ways) for key in rows} for method in ways}
         return {method: {key: x for key, x in answers.items() if x is not None} for method, answers in values.items()}
 
     def _sets(self, paper: str, keys: Iterable[str]) -> list[Mapping[str, Any]]:
         """Return the values by key of each recorded parameter set that predicts all of some rows."""
-        wanted = list(keys)
-        return [row for row in self.check.sets.get(paper, ()) if all(row.get(key) is not None for key in wanted)]
+        key_list = list(keys)
+        return [row for row in self.check.sets.get(paper, ()) if all(row.get(key) is not None for key in key_list)]
 
     def _holds(self, key: str, value: float) -> bool:
         row = self.ledger[key]

@@ -1,4 +1,4 @@
-"""Work that a thread does while this one waits for workers: what it reads counts as read here (npexplore/reads.py)."""
+"""Runs work in a thread while the main thread waits for workers; its reads are recorded here (npexplore/reads.py)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from threading import Thread
 
 
 class Background:
-    """Work for a thread of its own, done once. `end` waits for it, or does it here, and raises its errors."""
+    """Work that is done once, in a thread after `begin`; `end` waits for it or does it here, and raises its errors."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
         self._done: Future[None] | None = None
 
     def begin(self) -> None:
-        """Start the thread, unless the work was begun before; a process that ends does not wait for it."""
+        """Start the thread unless the work has begun; the process can exit before the work ends (daemon thread)."""
         if self._done is None:
             self._done = Future()
             Thread(target=copy_context().run, args=(self._do, self._done), name="background", daemon=True).start()
 
     def end(self) -> None:
-        """Return when the work is done."""
+        """Wait until the work is done; do it here if it has not begun."""
         if self._done is None:
             self._done = Future()
             self._do(self._done)

@@ -101,7 +101,7 @@ def joint_settings(
                 if name not in chosen:
                     machines[name, value] = design.with_(**chosen, **{name: value})
         lowest = min(tied, key=lambda name: present[name] / start[name])
-        known = {} if chosen else {change: then for change, then in changes.items() if then is not None}
+        known = {} if chosen else {change: ceilings for change, ceilings in changes.items() if ceilings is not None}
         unknown = [change for change in machines if change not in known]
         answers = ask([machines[change] for change in unknown]) if unknown else ()
         known |= dict(zip(unknown, map(ceilings_of, answers), strict=True))

@@ -59,9 +59,9 @@ def knee(curve: Sequence[tuple[float, float]]) -> float | None:
     if len(curve) < 3 or y.max() == y.min():
         return None
     x, y = (x - x[0]) / (x[-1] - x[0]), (y - y.min()) / (y.max() - y.min())
-    above = y - x if y[-1] >= y[0] else y - (1 - x)
-    bend = int(np.argmax(above))
-    return curve[bend][0] if above[bend] > BENT and 0 < bend < len(curve) - 1 else None
+    distance = y - x if y[-1] >= y[0] else y - (1 - x)
+    bend = int(np.argmax(distance))
+    return curve[bend][0] if distance[bend] > BENT and 0 < bend < len(curve) - 1 else None
 
 
 def _enough(curve: Sequence[tuple[float, float]]) -> float:

@@ -148,10 +148,12 @@ def _paired_half(a: Forwarded, b: Forwarded) -> float | None:
     if len(a.batches) != len(b.batches) or len(a.batches) < 2:
         return None
     batches_a, batches_b = (np.array(run.batches, dtype=np.float64) for run in (a, b))  # rows of (packets, seconds)
-    left = [batches.sum(axis=0) - batches for batches in (batches_a, batches_b)]  # sums without each batch
-    if any((sums[:, 0] <= 0).any() for sums in left):
+    sums_without = [batches.sum(axis=0) - batches for batches in (batches_a, batches_b)]  # sums without each batch
+    if any((sums[:, 0] <= 0).any() for sums in sums_without):
         return None
-    without = np.log(left[1][:, 0] / left[1][:, 1]) - np.log(left[0][:, 0] / left[0][:, 1])
-    n, whole = len(without), float(np.log(b.rate_pps / a.rate_pps))
-    low, high = interval(n * whole - (n - 1) * without)
+    without = np.log(sums_without[1][:, 0] / sums_without[1][:, 1]) - np.log(
+        sums_without[0][:, 0] / sums_without[0][:, 1]
+    )
+    n, log_ratio = len(without), float(np.log(b.rate_pps / a.rate_pps))
+    low, high = interval(n * log_ratio - (n - 1) * without)
     return (high - low) / 2

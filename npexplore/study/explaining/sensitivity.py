@@ -1,10 +1,10 @@
-"""Elasticities: per cent more throughput for one per cent more of a parameter, at one design point.
+"""Computes elasticities: per cent change of throughput for one per cent more of a parameter, at one design point.
 
     e = d ln X / d ln k  ~  ln(X(k+) / X(k-)) / ln(k+ / k-)        k+, k- = k plus and minus 5 %, integers by at least 1
 
-Of listed numbers k+ and k- are the next to each side. Bounds, queueing and simulation are asked for every parameter;
-all simulations see the same seed (paired.py). The FIRST parameters that bounds and queueing find largest are simulated
-before the others, so that what matters most is known soon.
+For a parameter with a list of values, k+ and k- are the neighbours in the list. Bounds, queueing and simulation are
+computed for every parameter; all simulations use the same seed (paired.py). The FIRST parameters with the largest
+elasticities by bounds and queueing are simulated before the others, so that the main results are known early.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from npexplore.study.sweeping.asked import each
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
 STEP = 0.05
-FIRST = 5
-LONGEST_TRACE = 20_000  # packets of a time-stamped capture that is played through again and again
+FIRST = 5  # parameters that are simulated before the others
+LONGEST_TRACE = 20_000  # longest time-stamped capture, in packets, that is simulated for every parameter
 NEGLIGIBLE = 0.01
-Task = tuple[str, float]  # a parameter and a value of it; "" for the machine as it is
-Answers = Mapping[float, Forwarded]  # by value of one parameter, from one solver
+Task = tuple[str, float]  # (parameter, value); the parameter is "" for the unchanged machine
+Answers = Mapping[float, Forwarded]  # one solver's answers by value of one parameter
 
 
 @dataclass(frozen=True)
 class Elasticity:
-    """The elasticity of throughput to one parameter, by each solver (None if it gives no answer).
+    """The elasticity of throughput to one parameter, by each solver (None: no answer).
 
-    low, high: the values tried. noise: half width of the 95 % interval of `simulated`. less, more: not elasticities but
-    per cent gained by one per cent less and by one per cent more, each alone; at a step both are negative.
+    low, high: the smallest and largest value tried. noise: half width of the 95 % interval of `simulated`. less, more:
+    per cent gained by one per cent less, and by one per cent more, each from its side; at a step both are negative.
     """
 
     knob: str
@@ -58,46 +58,46 @@ class Elasticity:
 
     @property
     def elasticity(self) -> float:
-        """The most accurate of the three: simulation, else queueing, else bounds."""
+        """The elasticity by the most accurate solver: simulation, else queueing, else bounds (0 if none answers)."""
         return next((e for e in (self.simulated, self.queueing, self.bounds) if e is not None), 0.0)
 
     @property
     def step(self) -> bool:
-        """Whether throughput has a step or a peak here: neither side gains, whatever the slope between them."""
+        """Whether throughput has a step or a peak here: throughput falls on both sides."""
         return self.matters and self.less is not None and self.more is not None and max(self.less, self.more) < 0
 
     @property
     def matters(self) -> bool:
-        """Whether it exceeds the noise."""
+        """Whether the elasticity exceeds the noise and NEGLIGIBLE."""
         return abs(self.elasticity) > max(NEGLIGIBLE, self.noise or 0.0)
 
     @property
     def gain(self) -> float:
-        """Per cent gained by one per cent in the better direction; 0 if neither gains."""
+        """Per cent gained by a change of one per cent in the better direction; 0 if neither direction gains."""
         return max(0.0, self.less or 0.0, self.more or 0.0)
 
 
 @dataclass(frozen=True)
 class Sensitivity(Result):
-    """Elasticities that matter, largest first; parameters without effect beyond noise; those that were not varied."""
+    """Elasticities above the noise, largest first; parameters without effect; parameters not varied, with reasons."""
 
     found: tuple[Elasticity, ...] = ()
     without_effect: tuple[str, ...] = ()
-    not_varied: Mapping[str, str] = field(default_factory=dict)  # name -> why
+    not_varied: Mapping[str, str] = field(default_factory=dict)  # reason by name
 
     __hash__ = content_hash
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each elasticity."""
-        return [{"knob": one.knob, "elasticity": one.elasticity, **asdict(one)} for one in self.found]
+        return [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in self.found]
 
     def heading(self) -> str:
-        """Return what the table is."""
+        """Return the title of the table."""
         return "Elasticities: per cent of throughput for one per cent more of a parameter"
 
 
 def _varied(design: Design, workload: Workload | None) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """Return the values to try of each parameter that the machine reads, and why others are not varied."""
+    """Return the values to try of each parameter that the machine reads, and the reasons why others are not varied."""
     skipped: dict[str, str] = {}
     ends: dict[str, list[float]] = {}
     for name in sorted(design.depends_on(workload)):
@@ -114,7 +114,7 @@ def _varied(design: Design, workload: Workload | None) -> tuple[dict[str, list[f
 def _result(
     design: Design, names: Iterable[str], by_solver: Mapping[str, Mapping[str, Answers]], skipped: Mapping[str, str]
 ) -> Sensitivity:
-    """Return the elasticities of parameters from the answers by solver and parameter."""
+    """Return the elasticities of some parameters, from the answers by solver and parameter."""
     results, not_varied = [], dict(skipped)
     for name in names:
         answers = {solver: rows[name] for solver, rows in by_solver.items() if len(rows.get(name, ())) > 1}
@@ -132,9 +132,9 @@ def sensitivity_in_stages(
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
     begun: Callable[[], None] = lambda: None,
 ) -> Iterator[Sensitivity]:  # fmt: skip
-    """Yield the elasticity of throughput to each parameter that is simulated first, then to all that the machine reads.
+    """Yield first the elasticities of the parameters that are simulated first, then those of all parameters.
 
-    begun: called before the first answer, when workers are there.
+    begun: called once workers run, before the first answer.
     """
     design = design_of(design)
     workload = design.packets(workload)
@@ -144,27 +144,27 @@ def sensitivity_in_stages(
     total = 0
 
     def ask(names: Iterable[str], solvers: Sequence[str]) -> dict[str, dict[str, Answers]]:
-        """Return the answers by solver and parameter: for the machine as it is, and with each value."""
+        """Return the answers by solver and parameter: for the unchanged machine, and with each value."""
         nonlocal total
         tasks: list[Task] = [("", 0.0), *((name, value) for name in names for value in ends[name])]
-        asked_of = [(task, solver) for task in tasks for solver in solvers]
+        questions = [(task, solver) for task in tasks for solver in solvers]
         points = [
             SweepPoint(
                 design.with_(**{name: value}) if name else design, workload, solver,
                 seed if solver == "simulation" else None,
             )
-            for (name, value), solver in asked_of
+            for (name, value), solver in questions
         ]  # fmt: skip
-        before, total = total, total + len(points)
+        previous_total, total = total, total + len(points)
 
         def report(now: int, _: int) -> None:
             if progress is not None:
-                progress(before + now, total)
+                progress(previous_total + now, total)
 
         answers = each(
             points, answers_and_rates, packets=packets, executor=executor, workers=workers, progress=report, begun=begun
         )
-        by_task = {task: rate for task, (rate, _) in zip(asked_of, answers, strict=True) if rate is not None}
+        by_task = {task: rate for task, (rate, _) in zip(questions, answers, strict=True) if rate is not None}
 
         def rows(name: str, solver: str) -> Answers:
             tried = {float(design.parameters[name]): ("", 0.0)} | {value: (name, value) for value in ends[name]}
@@ -186,7 +186,7 @@ def sensitivity_in_stages(
 
 
 def solvers_for(load: Workload) -> Sequence[str]:
-    """Return the solvers to ask at many points with a workload: without simulation if it is a long capture."""
+    """Return the solvers to use at many points with a workload: only bounds for a long capture."""
     if load.arrivals == "timestamps" and len(load.packet_bytes) > LONGEST_TRACE:
         return SOLVERS[:1]
     return SOLVERS
@@ -195,21 +195,21 @@ def solvers_for(load: Workload) -> Sequence[str]:
 def _elasticity(design: Design, name: str, answers: Mapping[str, Answers]) -> Elasticity:
     parameter, present = design.parameters.file.parameter[name], float(design.parameters[name])
     slopes = {solver: slope for solver, rows in answers.items() if (slope := _slope(rows)) is not None}
-    # to twelve places: what rounding leaves of two equal answers is no effect
-    bounds, queueing, simulated = (round(slopes[one].log, 12) if one in slopes else None for one in SOLVERS)
+    # 12 decimal places: rounding differences between equal answers are no effect
+    bounds, queueing, simulated = (round(slopes[solver].log, 12) if solver in slopes else None for solver in SOLVERS)
     best = answers[next(solver for solver in reversed(SOLVERS) if solver in answers)]
-    left = _slope({value: row for value, row in best.items() if value <= present})
-    right = _slope({value: row for value, row in best.items() if value >= present})
+    slope_below = _slope({value: row for value, row in best.items() if value <= present})
+    slope_above = _slope({value: row for value, row in best.items() if value >= present})
     tried = {value for rows in answers.values() for value in rows}
     return Elasticity(
         name, parameter.kind, present, min(tried), max(tried), parameter.unit, bounds, queueing, simulated,
         noise=slopes["simulation"].half if "simulation" in slopes else None,
-        less=None if left is None else -left.log, more=None if right is None else right.log,
+        less=None if slope_below is None else -slope_below.log, more=None if slope_above is None else slope_above.log,
     )  # fmt: skip
 
 
 def _ends(design: Design, name: str) -> list[float]:
-    """Return the values to try, a step to each side, without those that are out of range."""
+    """Return the values to try, one step to each side, without values out of range."""
     value, parameter = design.parameters[name], design.parameters.file.parameter[name]
     assert not isinstance(value, str)
     step = max(1, round(STEP * value)) if isinstance(value, int) else STEP * value
@@ -219,12 +219,12 @@ def _ends(design: Design, name: str) -> list[float]:
             ends.append(positive(name, end))
             design.with_(**{name: end})
         except InputError:
-            ends = [other for other in ends if other != end]
+            ends = [valid for valid in ends if valid != end]
     return ends
 
 
 def _slope(rows: Answers) -> Ratio | None:
-    """Return the slope between the outermost values, with the half width of its interval."""
+    """Return the elasticity between the outermost values, with the half width of its interval; None for one value."""
     if len(rows) < 2:
         return None
     low, high = min(rows), max(rows)

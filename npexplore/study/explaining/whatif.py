@@ -191,11 +191,11 @@ class _Trials:
         """
         seed = None if solver in ANALYTIC else self.seed
         points = [SweepPoint(design, self.workload, solver, seed) for design in designs]
-        before, self.total = self.total, self.total + len(points)
+        previous_total, self.total = self.total, self.total + len(points)
 
         def report(now: int, _: int) -> None:
             if self.progress is not None:
-                self.progress(before + now, self.total)
+                self.progress(previous_total + now, self.total)
 
         return each(
             points, partial(answers_and_rates, ceilings=ceilings, enough_bps=enough_bps),
@@ -271,14 +271,12 @@ def what_if_in_stages(
         return
     ((ceiling, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], trials.packets)
     tied = ties(present_answer, bound) if solver == "simulation" and isinstance(present_answer, Prediction) else []
-    simulated_first: list[Tried] = []
+    early_changes: list[Tried] = []
     if early and solver == "simulation":
         single = [change for change in tried if is_single(design, *change)]
         by_queueing = dict(zip(single, trials.ask([tried[change] for change in single], "queueing"), strict=True))
-        simulated_first = sorted(single, key=lambda c: 0.0 if (then := by_queueing[c][0]) is None else -then.bps)[
-            :FIRST
-        ]
-        trials.answer(simulated_first, ceilings=len(tied) > 1)
+        early_changes = sorted(single, key=lambda c: 0.0 if (rate := by_queueing[c][0]) is None else -rate.bps)[:FIRST]
+        trials.answer(early_changes, ceilings=len(tied) > 1)
         ranked = trials.settled(_ranked(design, list(answers_of), answers_of, present_rate, solver))
         yield trials.together(ranked, tied, bound)
     least_bps = (
@@ -286,11 +284,11 @@ def what_if_in_stages(
         if best and solver == "simulation" and _few_kinds(design, workload)
         else 0.0
     )
-    later = [change for change in tried if change not in simulated_first]
+    later = [change for change in tried if change not in early_changes]
     for bounded in (True, False):  # assumptions of parts are always simulated: their losses are reported too
         changes = [change for change in later if trials.is_of_resource(change) is bounded]
         trials.answer(changes, ceilings=len(tied) > 1, enough_bps=bounded * least_bps)
-    rates = {change: then.bps for change in tried if (then := answers_of[change][0]) is not None}
+    rates = {change: rate.bps for change in tried if (rate := answers_of[change][0]) is not None}
     ranked = _ranked(design, list(tried), answers_of, present_rate, solver)
     ranked = trials.together(trials.settled(ranked), tied, bound) if solver == "simulation" else ranked
     yield replace(ranked, knees=tuple(knees_of(design, present_rate.bps, rates))) if knees else ranked
@@ -330,16 +328,16 @@ def _ranked(
     impossible: dict[str, str] = {}
     changes, cannot_gain = [], []
     for name, value in order:
-        then, answer = answers_of[name, value]
+        changed_rate, answer = answers_of[name, value]
         if answer == BOUNDED:
             cannot_gain.append(f"{name}={value}")
             continue
-        if then is None or not isinstance(answer, Prediction):
+        if changed_rate is None or not isinstance(answer, Prediction):
             impossible[f"{name}={value}"] = getattr(answer, "reason", "no packet finishes")
             continue
         if not is_single(design, name, value):
             continue
-        (gain, low, high), parameter = ratio(now, then).gain, design.parameters.file.parameter[name]
+        (gain, low, high), parameter = ratio(now, changed_rate).gain, design.parameters.file.parameter[name]
         if abs(gain) > WORTH:
             changes.append(Change(name, parameter.kind, design.parameters[name], value, parameter.unit,
                                   gain, low, high, solver, answer.bottleneck))  # fmt: skip

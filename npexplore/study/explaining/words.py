@@ -96,7 +96,7 @@ def _advice(e: Findings) -> Iterator[str]:
     """Yield the change to make first; without tried changes, the resource to relieve."""
     gains = () if e.what_if is None else e.what_if.gains
     joint = None if e.what_if is None else e.what_if.joint
-    name, headroom = e.best.bottleneck, e.headroom
+    name, room = e.best.bottleneck, e.headroom
     if name == "arrivals":
         slower = [p.bottleneck for p in e.predictions.values() if p.bottleneck != "arrivals"]
         yield "Leave the machine as it is: it keeps up with what comes" + (
@@ -118,13 +118,9 @@ def _advice(e: Findings) -> Iterator[str]:
         first = f", or less waiting for {waited_for[0]}" if waited_for else ""
         yield f"More threads{first}: threads bind, and no resource is full."
     else:
-        behind = (
-            []
-            if headroom is None
-            else [(bps, resource) for resource, bps in headroom.ceilings.items() if resource != name]
-        )
-        least = min(behind, default=None)
-        beyond = "" if least is None else f"; without it {least[1]} would allow {rate(least[0])}"
+        others = [] if room is None else [(bps, other) for other, bps in room.ceilings.items() if other != name]
+        next_ceiling = min(others, default=None)
+        beyond = "" if next_ceiling is None else f"; without it {next_ceiling[1]} would allow {rate(next_ceiling[0])}"
         yield f"Relieve {name}, which binds{beyond}."
 
 
@@ -143,16 +139,12 @@ def _next(c: Change | JointChange) -> str:
 def time_text(broken: Breakdown) -> str:
     """Return a latency and its parts, the longest first: `821 ns: 500 crypto, 180 waiting for core, ...`."""
     parts_s: list[tuple[float, str]] = []
-    for resource, service_s, waiting_s, held_s in broken.parts:
+    for resource, service, waiting, held in broken.parts:
         name = resource or "elsewhere"
-        if waiting_s + held_s > 0:
-            behind = (
-                f" ({share(held_s / (waiting_s + held_s))} of it while {name} is blocked)"
-                if held_s > waiting_s / 4
-                else ""
-            )
-            parts_s.append((waiting_s + held_s, f"waiting for {name}{behind}"))
-        parts_s.append((service_s, name))
+        if waiting + held > 0:
+            blocked = f" ({share(held / (waiting + held))} of it while {name} is blocked)" if held > waiting / 4 else ""
+            parts_s.append((waiting + held, f"waiting for {name}{blocked}"))
+        parts_s.append((service, name))
     parts_s.sort(key=lambda part: -part[0])
     listed = [(s, text) for s, text in parts_s[:MOST_PARTS] if s >= SMALL_PART * broken.latency_s]
     rest_s = broken.latency_s - sum(s for s, _ in listed)
@@ -187,8 +179,8 @@ def _waits(best: Prediction) -> list[tuple[str, float]]:
     """Return (resource, waiting time in s) of threads, longest first, without those below SMALL_PART of the latency."""
     if best.breakdown is None:
         return []
-    least = SMALL_PART * best.breakdown.latency_s
-    return [(name, s) for name, s in best.breakdown.waiting if not name.startswith("threads") and s >= least]
+    least_s = SMALL_PART * best.breakdown.latency_s
+    return [(name, s) for name, s in best.breakdown.waiting if not name.startswith("threads") and s >= least_s]
 
 
 def _waited_for(best: Prediction) -> str:
@@ -294,10 +286,8 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
         yield f"The best single changes: {', '.join(gains)}."
     else:
         yield "No single change that was tried gains more than the noise."
-    if assumed := [
-        f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed
-    ]:
-        yield f"Of what parts assume, other values would change it: {', '.join(assumed[:3])}."
+    if others := [f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed]:
+        yield f"Of what parts assume, other values would change it: {', '.join(others[:3])}."
 
 
 def _agreement(e: Findings) -> Iterator[str]:

@@ -128,11 +128,11 @@ class Asked:
         point = frozenset(changes.items())
         if point in self.answers:
             return self.answers[point]
-        whole = {name: int(v) if isinstance(self.parameters[name].value, int) else v for name, v in changes.items()}
+        settings = {name: int(v) if isinstance(self.parameters[name].value, int) else v for name, v in changes.items()}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnitWarning)  # the user did not choose these values
-                u = self.design.with_(**whole).demands(self.workload)
+                u = self.design.with_(**settings).demands(self.workload)
             self.answers[point] = numbers(u), asked_for(u)
         except NpexploreError:
             self.answers[point] = None

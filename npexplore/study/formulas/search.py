@@ -346,5 +346,5 @@ def _fraction(number: float, longest: int) -> Fraction | None:
         return Fraction(0)
     power = 2 - floor(log10(abs(number)))
     scaled = Fraction(number) * Fraction(10) ** power
-    near = scaled.limit_denominator(longest)
-    return near / Fraction(10) ** power if abs(near - scaled) <= CLOSE * abs(scaled) else None
+    nearest = scaled.limit_denominator(longest)
+    return nearest / Fraction(10) ** power if abs(nearest - scaled) <= CLOSE * abs(scaled) else None

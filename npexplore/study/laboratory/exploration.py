@@ -104,7 +104,7 @@ class _Query:
         ceilings = demands.ceilings()
         self.visit_s = float(demands.demands.latency)
         self.alone_s = self.visit_s if brought_by(demands) else None  # if packets arrive by themselves
-        servers = [most for name, most in ceilings.items() if not name.startswith("threads")]
+        servers = [ceiling for name, ceiling in ceilings.items() if not name.startswith("threads")]
         self.ceiling = min(servers, default=float("inf"))
         self.theory = theory_of(self.lone) if self.has_theory else None
 

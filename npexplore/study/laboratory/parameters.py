@@ -99,15 +99,17 @@ def built(name: str, called: str, values: Mapping[str, Any]) -> tuple[Resource, 
 
 def _checked(subject: str, value: Any, row: Mapping[str, Any]) -> Any:
     """Return a parameter's value in its unit, other values unchanged; raises InputError for one out of range."""
-    unit, whole = str(row["unit"]), bool(row.get("whole") or isinstance(value, int))
-    if isinstance(value, str) and (split(value) is None or not unit) and (not whole or "=" in value):
+    unit, is_integer = str(row["unit"]), bool(row.get("whole") or isinstance(value, int))
+    if isinstance(value, str) and (split(value) is None or not unit) and (not is_integer or "=" in value):
         return value
     if not isinstance(value, int | float | str) or isinstance(value, bool):
         return value
     if words(row["choices"] or []):
         checked(subject, value, False, None, None, row["choices"], unit)
         return value
-    return checked(subject, value, whole, row["min"], row["max"], row["choices"] or [], unit if unit in UNITS else "")
+    return checked(
+        subject, value, is_integer, row["min"], row["max"], row["choices"] or [], unit if unit in UNITS else ""
+    )
 
 
 def _least(kind: str, key: str, hint: Any, unit: str) -> float | None:

@@ -88,7 +88,7 @@ class SingleResource(LoneResource):
         return exploration
 
     def plot(self) -> go.Figure:
-        """Return a figure with roofline, the solvers' curves and theory as a line: closed beside open.
+        """Return a figure of the closed and the open exploration: roofline, the solvers' curves, theory as a line.
 
         The last explorations are drawn; a missing one is computed with the default points. A token bucket that drops
         has no closed curve. A resource without a highest rate has an open curve only if it was explored.

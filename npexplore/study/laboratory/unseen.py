@@ -43,17 +43,17 @@ def unseen_members(
     known = (CLOSED if closed else OPEN).get(type(lone.resource), ())
     network = lone.resource if isinstance(lone.resource, StaticStreams) else None
     for operand, value in lone.operands.items():
-        how = str(value).partition(":")[0]
-        if how not in DRAWN or (operand not in MEMBERS and operand != "path") or _alone(lone, operand):
+        choice_kind = str(value).partition(":")[0]
+        if choice_kind not in DRAWN or (operand not in MEMBERS and operand != "path") or _alone(lone, operand):
             continue
-        if network is not None and not (how == "hot" and network.change):
+        if network is not None and not (choice_kind == "hot" and network.change):
             continue
-        if how == "round_robin" and EXACT in (answer.approximation or ""):
+        if choice_kind == "round_robin" and EXACT in (answer.approximation or ""):
             continue
-        if how == "random" and operand in known:
+        if choice_kind == "random" and operand in known:
             continue
         chosen = {"hot": f"prefer one {operand} ({value})", "round_robin": f"choose each {operand} in turn"}
-        choice = chosen.get(how, f"draw their {operand}")
+        choice = chosen.get(choice_kind, f"draw their {operand}")
         return (
             f"queueing: packets {choice}, and how they wait at such members of a {lone.kind} alone is not known within "
             "5 %; use simulation"

@@ -90,10 +90,10 @@ class LoadCurve(Result):
         if not latencies:
             return None
         loads, means = np.array(latencies, dtype=np.float64).T
-        above = np.flatnonzero(means >= TWICE * means[0])
-        if not len(above):
+        doubled = np.flatnonzero(means >= TWICE * means[0])
+        if not len(doubled):
             return None
-        k = above[0]
+        k = doubled[0]
         share = (TWICE * means[0] - means[k - 1]) / (means[k] - means[k - 1])
         return float(loads[k - 1] + share * (loads[k] - loads[k - 1]))
 

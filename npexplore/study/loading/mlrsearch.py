@@ -67,8 +67,8 @@ class Goal:
             raise InputError(f"width of a search must be between 0 and 1, got {self.width!r}")
         initial = self.final if self.initial is None else self.initial
         if not 1 <= initial <= self.final <= self.total:
-            got = f"{initial}, {self.final}, {self.total}"
-            raise InputError(f"lengths of trials must be 1 <= initial <= final <= total, got {got}")
+            lengths = f"{initial}, {self.final}, {self.total}"
+            raise InputError(f"lengths of trials must be 1 <= initial <= final <= total, got {lengths}")
 
     def phases(self) -> list[Goal]:
         """Return the goals of all phases; each earlier phase has one shorter trial per load and twice the gap."""
@@ -108,8 +108,8 @@ def classified(trials: Sequence[Trial], goal: Goal) -> Bound:
     good_long, exceed = total(True, False), goal.exceed_ratio
     balancing = total(False, False) * exceed / (1.0 - exceed)
     bad = total(True, True) + max(0.0, total(False, True) - balancing)
-    whole = max(good_long + bad, goal.total)
-    optimistic, pessimistic = bad <= whole * exceed, whole - good_long <= whole * exceed
+    total_length = max(good_long + bad, goal.total)
+    optimistic, pessimistic = bad <= total_length * exceed, total_length - good_long <= total_length * exceed
     return "lower" if optimistic and pessimistic else "undecided" if optimistic or pessimistic else "upper"
 
 
@@ -164,10 +164,10 @@ class Search:
                 self._measure(load, goal.final)
         lower, upper = self.bounds(goal)
         if lower is None:
-            least = min((t.loss_ratio for t in self.trials[self.low]), default=0.0)
+            smallest_loss = min((t.loss_ratio for t in self.trials[self.low]), default=0.0)
             raise InputError(
                 f"no load down to {self.low:.6g} loses a share of {goal.loss_ratio:g} or less; at {self.low:.6g} it is "
-                f"{least:.3g}"
+                f"{smallest_loss:.3g}"
             )
         return lower, upper
 

@@ -122,9 +122,9 @@ def optimise(
     if not cost_names:
         raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
     one_of("confirm", confirm, get_args(Confirm))
-    whole = simulations is None and grid.possible <= WHOLE
-    budget = (0, grid.possible) if whole else (queueing, simulations or SIMULATIONS)
-    search = _Search(grid, workload, cost_names, merit_names, tolerance, budget, packets, seed, confirm, whole)
+    confirm_all = simulations is None and grid.possible <= WHOLE
+    budget = (0, grid.possible) if confirm_all else (queueing, simulations or SIMULATIONS)
+    search = _Search(grid, workload, cost_names, merit_names, tolerance, budget, packets, seed, confirm, confirm_all)
     search.run(partial(each, task=answer_all, packets=packets, executor=executor, workers=workers), progress)
     return search.result(design.name)
 

@@ -169,27 +169,27 @@ def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> Non
     """Fill the space with the concatenated arrays of all structures."""
     columns: dict[str, list[Floats]] = {}
     numbers = []
-    for begin, part in learned:
-        out.built += part.built
-        is_possible = part.possible.ravel()
+    for begin, grid in learned:
+        out.built += grid.built
+        is_possible = grid.possible.ravel()
         numbers.append(begin + np.flatnonzero(is_possible))
-        worst, norm = np.zeros(part.shape), np.zeros(part.shape)
-        for name in part.factors:
+        worst, norm = np.zeros(grid.shape), np.zeros(grid.shape)
+        for name in grid.factors:
             if name.startswith(SECONDS) and name != ARRIVALS:
-                seconds = part.full(name)
+                seconds = grid.full(name)
                 np.maximum(worst, seconds, out=worst)
                 norm += seconds**POWER
         server_norm = norm ** (1 / POWER)
-        if (offered := part.full(ARRIVALS) if ARRIVALS in part.factors else None) is not None:
+        if (offered := grid.full(ARRIVALS) if ARRIVALS in grid.factors else None) is not None:
             worst, norm = np.maximum(worst, offered), norm + offered**POWER
-        bits = part.full("bits")
+        bits = grid.full("bits")
         merits = {"bits": bits, "throughput": bits / worst, "smooth": bits / norm ** (1 / POWER)}
-        merits |= {COST + name: np.zeros(part.shape) for name in COSTS}
-        for name in part.factors:
+        merits |= {COST + name: np.zeros(grid.shape) for name in COSTS}
+        for name in grid.factors:
             if name.startswith(COST):
-                merits[name[: name.index(".", len(COST))]] += part.full(name)
+                merits[name[: name.index(".", len(COST))]] += grid.full(name)
         if latency:
-            merits["latency"] = part.full("latency")
+            merits["latency"] = grid.full("latency")
             load = None if offered is None else np.minimum(server_norm / offered, FULLEST)
             merits["delay"] = merits[COST + "threads"] * server_norm if load is None else merits["latency"] / (1 - load)
         for name, values in merits.items():

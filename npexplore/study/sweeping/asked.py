@@ -30,6 +30,6 @@ def each(
         if progress is not None:
             progress(len(results), len(points))
 
-    some = partial(task, packets=packets)
-    run_tasks(points, some, keep, takes_long=takes_long, executor=executor, workers=workers, begun=begun)
+    points_task = partial(task, packets=packets)
+    run_tasks(points, points_task, keep, takes_long=takes_long, executor=executor, workers=workers, begun=begun)
     return [results[k] for k in range(len(points))]

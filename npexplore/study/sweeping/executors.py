@@ -178,8 +178,8 @@ def _cluster(address: str) -> Generator[Executor, None, None]:
 
 def place_of(address: str) -> tuple[str, int]:
     """Return host and port of a cluster's address; raises InputError for any other text."""
-    scheme, _, place = address.partition("://")
-    host, _, port = place.strip("/").rpartition(":")
+    scheme, _, host_and_port = address.partition("://")
+    host, _, port = host_and_port.strip("/").rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdigit():
         raise InputError(f"address of a cluster must be tcp://HOST:PORT (or tls://), got {address!r}")
     return host.strip("[]"), int(port)

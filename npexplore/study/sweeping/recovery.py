@@ -77,8 +77,8 @@ def _looked_at(path: Path, beside: bool) -> Finding:
     if path.exists() and is_cut_off(path):
         return Finding(str(path), BROKEN, "is cut off; without --no-repair it is moved aside")
     if beside:
-        where = f"some of them in {database_path(path).name}: a sweep runs or was killed"
-        return Finding(str(path), GOOD, f"{read_rows(path).num_rows} rows, {where}")
+        location = f"some of them in {database_path(path).name}: a sweep runs or was killed"
+        return Finding(str(path), GOOD, f"{read_rows(path).num_rows} rows, {location}")
     return Finding(str(path), GOOD, "is empty")
 
 

@@ -50,9 +50,9 @@ class Simulations(ShownByArguments):
 
     def __call__(self, designs: Iterable[Design]) -> list[Prediction]:
         """Return one answer per design, in their order; raises NpexploreError for a design without an answer."""
-        wanted = list(designs)
-        keys = [key_of(design) for design in wanted]
-        missing = {key: design for key, design in zip(keys, wanted, strict=True) if key not in self.predictions}
+        design_list = list(designs)
+        keys = [key_of(design) for design in design_list]
+        missing = {key: design for key, design in zip(keys, design_list, strict=True) if key not in self.predictions}
         points = [SweepPoint(design, None, "simulation", self.seed) for design in missing.values()]
         names = list(missing)
 

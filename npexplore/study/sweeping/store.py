@@ -106,10 +106,10 @@ class Rows:
         """Return the rows that answer some questions, in the questions' order; all rows stay held."""
         held, questions = self.digests, concatenate([table for table, _ in self._questions])
         rows, rank = ranked(held, np.concatenate([keys for _, keys in self._questions]))
-        wanted = np.isin(held[rows], question_keys)
-        table = taken(concatenate([table for table, _ in self._held]), rows[wanted])
-        table = self._arranged(table, questions, rank[wanted])
-        return taken(table, places_in(held[rows[wanted]], question_keys))
+        is_answer = np.isin(held[rows], question_keys)
+        table = taken(concatenate([table for table, _ in self._held]), rows[is_answer])
+        table = self._arranged(table, questions, rank[is_answer])
+        return taken(table, places_in(held[rows[is_answer]], question_keys))
 
     def finish(self) -> pa.Table:
         """Return all rows and release them; rows that answer no question come first."""
@@ -143,9 +143,9 @@ def _joined(parts: Sequence[Held]) -> Held:
 
 
 def _taken(held: list[Held], rows: Positions) -> pa.Table:
-    whole = concatenate([table for table, _ in held])
+    all_rows = concatenate([table for table, _ in held])
     held.clear()
-    return taken(whole, rows)
+    return taken(all_rows, rows)
 
 
 class Store(Rows):

@@ -101,7 +101,7 @@ def _answer(
     first = np.sort(np.unique(keys, return_index=True)[1])
     unanswered = first[~np.isin(keys[first], rows.digests)]
     _tell_of_other_versions(rows, keys[unanswered])
-    before, total = rows.committed - (len(first) - len(unanswered)), len(first)
+    already_committed, total = rows.committed - (len(first) - len(unanswered)), len(first)
     points = [pending[k] for k in unanswered]
     pending.clear()
 
@@ -118,7 +118,7 @@ def _answer(
 
     def report() -> None:
         if progress is not None:
-            progress(rows.committed - before, total)
+            progress(rows.committed - already_committed, total)
 
     report()
     try:
@@ -128,7 +128,7 @@ def _answer(
         rows.commit()
         stored_text = " and kept" if isinstance(rows, Store) else ""
         raise NpexploreError(
-            f"{error}; {rows.committed - before} of {total} points are finished{stored_text}"
+            f"{error}; {rows.committed - already_committed} of {total} points are finished{stored_text}"
         ) from error
     uncounted = rows.committed
     rows.commit()
@@ -159,11 +159,11 @@ def _tell_of_other_versions(rows: Rows, keys: Digests) -> None:
     if others:
         assert isinstance(rows, Store)
         versions = ", ".join(sorted(set(others)))
-        one = len(others) == 1
-        theirs = "it stays, and its point is" if one else "they stay, and their points are"
+        single = len(others) == 1
+        consequence = "it stays, and its point is" if single else "they stay, and their points are"
         warnings.warn(
-            f"{rows.path}: {len(others)} row{' is' if one else 's are'} of npexplore {versions}, "
-            f"here is {code_version()}; {theirs} computed again",
+            f"{rows.path}: {len(others)} row{' is' if single else 's are'} of npexplore {versions}, "
+            f"here is {code_version()}; {consequence} computed again",
             stacklevel=3,
         )
 

@@ -25,7 +25,7 @@ from npexplore.study.sweeping.executors import (
 ANALYTIC = 32  # analytic points in the first task; later tasks are sized to take about ANALYTIC_S
 MAX_TASK_POINTS = 4096
 ANALYTIC_S = 0.5
-SIMULATED_S = 0.25  # the first tasks have one simulation, later ones take about this; sending one takes up to 10 ms
+SIMULATED_S = 0.25  # first tasks have one simulation, later ones take about this; sending one to a cluster takes 10 ms
 EVEN = 4  # each worker's share of the remaining simulations is split into this many tasks, so that all end together
 AHEAD = 4  # submitted tasks per worker; few, so that a stopped sweep has little to cancel
 SILENCE_S = 5.0  # time without a result after which the cluster is checked
@@ -151,8 +151,8 @@ class _Tasks:
         first = self.at
         long = first >= self.quick
         remaining = (len(self.order) if long else self.quick) - first
-        even = max(1, remaining // (EVEN * self.workers)) if long else remaining
-        self.at = first + min(self.size[long], even)
+        even_share = max(1, remaining // (EVEN * self.workers)) if long else remaining
+        self.at = first + min(self.size[long], even_share)
         return self.order[first : self.at] if remaining else []
 
     def took(self, numbers: list[int], seconds: float) -> None:

@@ -56,8 +56,8 @@ def quantity_of(row: Row) -> Quantity | None:
 
 def without_rule(row: Row) -> str:
     """Return why a row without a rule has no prediction, with the most similar quantity that has a rule."""
-    near = likely_meant(row.quantity, QUANTITIES.get(row.design, GENERAL))
-    meant = f"; is it {near!r}?" if near else ""
+    similar = likely_meant(row.quantity, QUANTITIES.get(row.design, GENERAL))
+    meant = f"; is it {similar!r}?" if similar else ""
     return f"no rule says how {row.quantity!r} follows from a run{meant}"
 
 

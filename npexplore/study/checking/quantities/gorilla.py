@@ -170,7 +170,7 @@ def _scheduler_points(row: Row) -> list[Point]:
 def _scheduler(row: Row, get: Get) -> dict[str, float]:
     rates = [get(point).rate_pps for point in _scheduler_points(row)]
     pairs = zip(MANY_THREADS.value, rates[::2], rates[1::2], strict=True)
-    return {f"{threads} threads": a / b for threads, a, b in pairs}
+    return {f"{threads} threads": rate / baseline_rate for threads, rate, baseline_rate in pairs}
 
 
 def _missing(row: Row, get: Get) -> float:
@@ -187,8 +187,8 @@ def _overhead(row: Row) -> Parts:
 def _grouping(row: Row) -> bool:
     configuration = str(row.conditions["routers"])
     consolidated = virtual_routers.consolidate(design(row.design), configuration, "protocol")
-    wanted = {"8.1.1": {"8M", "1I", "1B"}, "1.8.1": {"1M+8I+1B"}}[configuration]
-    return {str(router.group) for router in consolidated} == wanted
+    groups = {"8.1.1": {"8M", "1I", "1B"}, "1.8.1": {"1M+8I+1B"}}[configuration]
+    return {str(router.group) for router in consolidated} == groups
 
 
 def _saving(row: Row) -> float:

@@ -169,14 +169,14 @@ def unloaded(row: Row) -> list[Point]:
 
 def loss_free(row: Row, get: Get) -> float:
     """Return the highest loss-free bit/s on the wires; bounds and queueing count loss only at saturation."""
-    point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
+    point, (lowest, highest) = unloaded(row)[0], map(float, LOADS.value.split(".."))
 
     def lost(load: float, _length: int, _numbers: range) -> list[float]:
         answer = get(point.with_(load=load))
         return [answer.loss or 0.0 if answer.solver == "simulation" else float(answer.bottleneck != "arrivals")]
 
     goal = Goal(width=LOAD_TOLERANCE.value, initial=None)
-    load = Search(lost, least, most).run(goal, confidence=False).load
+    load = Search(lost, lowest, highest).run(goal, confidence=False).load
     return on_wires(get(point.with_(load=load)))
 
 

@@ -30,9 +30,9 @@ def open_crossing(lone: LoneResource, rate: float) -> float:
         hold_cycles, alone_cycles = 1 / in_turn(crossing, THREADS_TO_SATURATE)[0], in_turn(crossing, 1)[1]
         load = _steady(rate * cycle * hold_cycles)
         return cycle * (alone_cycles + load * hold_cycles / (2 * (1 - load)))
-    two = _two(crossing)
-    _steady(rate * cycle * (two.words + two.change))
-    return cycle * two.time_in_system(rate * cycle, two.back)
+    groups = _two(crossing)
+    _steady(rate * cycle * (groups.words + groups.change))
+    return cycle * groups.time_in_system(rate * cycle, groups.back)
 
 
 def _crossing(lone: LoneResource) -> tuple[Crossing, float]:

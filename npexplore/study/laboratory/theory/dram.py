@@ -66,11 +66,12 @@ def _mixed_rows(lone: LoneResource, read: _Read, threads: int) -> float:
     if lone.resource.policy.close_after_s:
         raise RefusedError("theory: rows that are drawn have a result where no idle row is closed (close_after_s = 0)")
     t, clock, device = lone.resource.seconds, read.clock, lone.resource.device
-    late, early = ((clocks - 1) * device.t_ck * 1e-9 for clocks in (device.row_clocks, device.column_clocks))
+    row_s, column_s = ((clocks - 1) * device.t_ck * 1e-9 for clocks in (device.row_clocks, device.column_clocks))
     hit = math.ceil(read.latency / clock - ROUNDING) * clock if clock else read.latency
     # timing rules count between the last clocks of two commands; a precharge takes one clock
-    opening, closing = lone.resource.opening(True) + late - early, t("t_rp") - late
-    opened = opening + max(hit, read.issued + t("t_rtp") + early)  # from row command to precharge, without more hits
+    opening, closing = lone.resource.opening(True) + row_s - column_s, t("t_rp") - row_s
+    # from the row command to the precharge, without further hits
+    opened = opening + max(hit, read.issued + t("t_rtp") + column_s)
     earliest = max(t("t_ras") + t("t_rp"), t("t_rc"))  # from one row command to the next
     mean = 0.0
     for reads, share in _shares(str(lone.operands["row"]), choices(lone.resource, "row")):

@@ -61,17 +61,17 @@ def synthetic_routes(
     block. The others are in the sites, at least one in each. Raises InputError if no prefixes are left for the sites.
     """
     sites, short, long = (round(part * prefixes) for part in (sites_share, short_share, long_share))
-    rest = prefixes - short - long
-    if not 0 < sites <= rest or prefixes > MOST_PREFIXES:
+    in_sites = prefixes - short - long
+    if not 0 < sites <= in_sites or prefixes > MOST_PREFIXES:
         raise InputError(
             f"{prefixes} prefixes (at most {MOST_PREFIXES}) must have room for {sites} sites beside {short} short and "
             f"{long} long ones"
         )
-    place = rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), sites)
-    keys = np.unique(_keys(place, rng.choice(33, sites, p=_lengths()), rng))
-    for blocks, target_count, lengths in ((place, rest, None), (place, rest + long, 26), (None, prefixes, 0)):
-        while len(keys) < target_count:
-            lacking = target_count - len(keys)
+    sites_at = rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), sites)
+    keys = np.unique(_keys(sites_at, rng.choice(33, sites, p=_lengths()), rng))
+    for blocks, count, lengths in ((sites_at, in_sites, None), (sites_at, in_sites + long, 26), (None, prefixes, 0)):
+        while len(keys) < count:
+            lacking = count - len(keys)
             draws = 2 * lacking + 8  # draw more than needed, because some draws are duplicates
             if blocks is None:
                 length = rng.integers(12, FIRST + 1, draws)

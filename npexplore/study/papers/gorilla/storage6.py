@@ -67,14 +67,14 @@ def synthetic_routes6(
         raise InputError(f"prefixes of a synthetic table must be 1 to {MOST_PREFIXES}, got {prefixes}")
     prefixes_of_block = rng.multinomial(prefixes, weights(p))
     chosen = rng.choice(1 << (FIRST - 3), len(prefixes_of_block), replace=False).astype(np.uint64)
-    places = np.uint64(FIRST_UNICAST) + chosen
+    blocks = np.uint64(FIRST_UNICAST) + chosen
     keys, block = np.empty(0, np.uint64), np.empty(0, np.int64)
     while len(keys) < prefixes:
         lacking = prefixes_of_block - np.bincount(block, minlength=len(prefixes_of_block))
         drawn_block = np.repeat(np.arange(len(prefixes_of_block)), 2 * lacking)
         below = rng.integers(0, 1 << (BITS - FIRST), len(drawn_block), np.uint64)
         drawn_keys = _keys(
-            places[drawn_block] << np.uint64(BITS - FIRST) | below, rng.choice(BITS + 1, len(drawn_block), p=_lengths())
+            blocks[drawn_block] << np.uint64(BITS - FIRST) | below, rng.choice(BITS + 1, len(drawn_block), p=_lengths())
         )
         drawn_keys, first = np.unique(drawn_keys, return_index=True)
         new = rng.permutation(np.flatnonzero(~np.isin(drawn_keys, keys)))

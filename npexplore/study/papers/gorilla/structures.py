@@ -76,12 +76,12 @@ def scheduler_luts(p: Parameters) -> Mapping[str, float]:
     order = number_bits(threads)
     if threads == 1:
         return {"choice among ready threads": 0.0, "places of the reorder queue": 0.0, "whose turn it is": 0.0}
-    places = multiplexer(threads * words, WIDTH_BITS)
+    place_luts = multiplexer(threads * words, WIDTH_BITS)
     if p.lut_structures == "lut_ram":
-        places = float(RAM_LUTS * math.ceil(WIDTH_BITS / RAM_BITS) * math.ceil(threads * words / RAM_WORDS))
+        place_luts = float(RAM_LUTS * math.ceil(WIDTH_BITS / RAM_BITS) * math.ceil(threads * words / RAM_WORDS))
     return {
         "choice among ready threads": float(round_robin(threads)),
-        "places of the reorder queue": places,
+        "places of the reorder queue": place_luts,
         "whose turn it is": multiplexer(threads, order) + threads * comparator(order),
     }
 

@@ -137,12 +137,12 @@ def _merge_while_it_saves(groups: Sequence[Sized], size: Callable[[Group], Sized
         for a, b in combinations(range(len(processors)), 2):
             if not processors[a].group.protocols & processors[b].group.protocols:
                 continue
-            both = processors[a].group + processors[b].group
-            if both not in known:
-                known[both] = size(both)
-            saves = processors[a].area + processors[b].area - known[both].area
+            merged_group = processors[a].group + processors[b].group
+            if merged_group not in known:
+                known[merged_group] = size(merged_group)
+            saves = processors[a].area + processors[b].area - known[merged_group].area
             if saves > 1e-12 and (best is None or saves > best[0]):
-                best = saves, a, b, known[both]
+                best = saves, a, b, known[merged_group]
         if best is None:
             return sorted(processors, key=lambda processor: -processor.area)
         _, a, b, merged = best

@@ -80,10 +80,10 @@ def interval_text(low: float | None, high: float | None, unit: str) -> str:
 
 def crossing_free() -> int:
     """Return the ports of the largest chip (up to 8 x 8) whose static streams can be laid out without crossing."""
-    most = 0
+    ports = 0
     for columns, bands in ((4, ["south"]), (8, ["south"]), (8, ["south", "north"])):
         try:
-            most = max(most, len(scaled_layout(columns, bands, "static").ports))  # type: ignore[arg-type]
+            ports = max(ports, len(scaled_layout(columns, bands, "static").ports))  # type: ignore[arg-type]
         except ModelError:
             break
-    return most
+    return ports

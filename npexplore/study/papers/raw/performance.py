@@ -84,9 +84,9 @@ def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
 
     rows = [
         (NAMES[version], f"static network {server[6]}", int(server.partition("cross")[2]),
-         100 * (seen.busy - seen.blocked), 100 * seen.busy)
+         100 * (use.busy - use.blocked), 100 * use.busy)
         for version, answer in answers.items()
-        for server, seen in answer.utilization.items() if ".cross" in server
+        for server, use in answer.utilization.items() if ".cross" in server
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["version", "network", "tile", "words move, %", "held, %"])
 

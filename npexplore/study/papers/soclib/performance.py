@@ -108,7 +108,7 @@ def peaks(runs: pd.DataFrame) -> pd.DataFrame:
     """Return by architecture the minimum, median and maximum over runs of the peak's processors and throughput."""
     curve = runs.sort_values("throughput").groupby(["architecture", "start", "seed"], sort=False).tail(1)
     summary = curve.groupby("architecture", sort=False)[["processors", "throughput"]].agg(["min", "median", "max"])
-    summary.columns = [f"{name} {what}" for name, what in summary.columns]
+    summary.columns = [f"{name} {statistic}" for name, statistic in summary.columns]
     return summary.reset_index()
 
 
@@ -168,8 +168,8 @@ def conflict_constraints(design: Design, before: int = 27, fallen: int = 28) -> 
         elsewhere = max(cycles - grown["initiators"], 0.0)
         reasons = {"it counts where nobody is blocked": elsewhere > 0, "below a million": stopped[reading] < 1e6}
         refuted = "; ".join(reason for reason, holds in reasons.items() if holds)
-        most = window * blocked_at_most.get(reading, fallen)
-        rows.append((reading, cycles / 1e6, stopped[reading] / 1e6, elsewhere / 1e6, most, refuted))
+        countable = window * blocked_at_most.get(reading, fallen)
+        rows.append((reading, cycles / 1e6, stopped[reading] / 1e6, elsewhere / 1e6, countable, refuted))
     return pd.DataFrame(rows, columns=["reading", "before", "fallen", "elsewhere", "most", "refuted"])
 
 
@@ -185,11 +185,11 @@ def access_cycles(p: Parameters, sleepers: Floats) -> Floats:
 
     The other accesses come from processors in the scheduler.
     """
-    way, service = float(way_cycles(p)), float(p.global_cycles)
+    path_cycles, service = float(way_cycles(p)), float(p.global_cycles)
     low, high = np.full_like(sleepers, service), service * (sleepers + 1)
     for _ in range(50):
         middle = (low + high) / 2
-        full = sleepers / (middle + way + p.scheduler_cycles) + 1 / (middle + way) > 1 / service
+        full = sleepers / (middle + path_cycles + p.scheduler_cycles) + 1 / (middle + path_cycles) > 1 / service
         low, high = np.where(full, middle, low), np.where(full, high, middle)
     return high
 
@@ -265,13 +265,13 @@ def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | Non
 
     element_costs = element_cycles(design.parameters)
     paths = graph.ways(element_costs) if frames is None else graph.traffic(frames, element_costs)
-    total = sum(way.packets for way in paths)
+    total = sum(path.packets for path in paths)
     rows = [
         (
-            " → ".join(way.path if len(way.path) <= 4 else [way.path[0], "...", *way.path[-3:]]), way.exit,
-            len(way.path), way.cycles, way.packets, way.packets / total if total else None,
+            " → ".join(path.path if len(path.path) <= 4 else [path.path[0], "...", *path.path[-3:]]), path.exit,
+            len(path.path), path.cycles, path.packets, path.packets / total if total else None,
         )
-        for way in paths
+        for path in paths
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["way", "exit", "elements", "cycles", "packets", "share"])
 
@@ -280,7 +280,7 @@ def way_of(design: Design, graph: Graph, entry: str, left: str) -> list[tuple[st
     """Return (element class, cycles) along the costliest path from an entry's device to an exit; raises InputError."""
     element_costs = element_cycles(design.parameters)
     first = graph.entries()[one_of("device", entry, graph.entries())]
-    matches = [way for way in graph.ways(element_costs) if way.path[0] == first and way.exit == left]
+    matches = [path for path in graph.ways(element_costs) if path.path[0] == first and path.exit == left]
     if not matches:
         raise InputError(f"no way leads from {entry!r} to the exit {left!r}")
     return [(graph.elements[name].kind, graph.cycles([name], element_costs)) for name in matches[0].path]

@@ -236,7 +236,8 @@ def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
         fitted = "none" if is_free(sets[k]) else "spin left out" if is_blind(sets[k]) else "all"
         return (
             k + 1, fitted, knee(one_bank), peak_of(one_bank)[0], top, rate("distributed, mutex", 27),
-            rate("distributed, mutex", top + 3) / highest, blocked / 1e6, max(abs(a / b - 1) for a, b in pairs),
+            rate("distributed, mutex", top + 3) / highest, blocked / 1e6,
+            max(abs(spin_rate / mutex_rate - 1) for spin_rate, mutex_rate in pairs),
             spin, best, best / spin / rate("distributed, spin", 1),
         )  # fmt: skip
 
