@@ -103,7 +103,7 @@ class _Query:
         demands = self.alone.demands(self.load)
         ceilings = demands.ceilings()
         self.visit_s = float(demands.demands.latency)
-        self.alone_s = self.visit_s if brought_by(demands) else None  # if packets arrive by themselves
+        self.alone_s = self.visit_s if brought_by(demands) else None  # time after a server brought the packet
         servers = [ceiling for name, ceiling in ceilings.items() if not name.startswith("threads")]
         self.ceiling = min(servers, default=float("inf"))
         self.theory = theory_of(self.lone) if self.has_theory else None
