@@ -79,8 +79,8 @@ def _differing(designs: Sequence[Design]) -> list[str]:
 
 
 def _units(designs: Sequence[Design]) -> dict[str, str]:
-    known = {name: p.unit for design in designs for name, p in design.parameters.file.parameter.items() if p.unit}
-    return {RENAMED.get(name, name): unit for name, unit in known.items()}
+    units = {name: p.unit for design in designs for name, p in design.parameters.file.parameter.items() if p.unit}
+    return {RENAMED.get(name, name): unit for name, unit in units.items()}
 
 
 def to_xarray(rows: pd.DataFrame, dims: Sequence[str] | None = None) -> xr.Dataset:

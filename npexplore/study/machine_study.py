@@ -206,9 +206,9 @@ def front_knobs(
         raise InputError(f"the prices charge no knob of {design.name} that can be changed: {', '.join(sorted(priced))}")
     gains = [change.knob for change in tried.changes]
     order = sorted(values, key=lambda name: gains.index(name) if name in gains else len(gains))
-    chosen: dict[str, list[Any]] = {}
+    knobs: dict[str, list[Any]] = {}
     for name in order[:MAX_FRONT_KNOBS]:
-        wider = {**chosen, name: sorted(set(values[name]))}
-        if not chosen or prod(map(len, wider.values())) * ESTIMATE_S <= left_s:
-            chosen = wider
-    return chosen
+        wider = {**knobs, name: sorted(set(values[name]))}
+        if not knobs or prod(map(len, wider.values())) * ESTIMATE_S <= left_s:
+            knobs = wider
+    return knobs

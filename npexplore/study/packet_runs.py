@@ -103,7 +103,7 @@ def run_each(
     """
     design = design_of(of)
     if router is not None:
-        port = router.ports[0].name if port is None else one_of("port", port, [known.name for known in router.ports])
+        port = router.ports[0].name if port is None else one_of("port", port, [p.name for p in router.ports])
     options = RunOptions(seed, speed, rate, loops, by_resource, memory_bytes, router, port, any_station)
     traces = find_captures(captures)
     same_for_all = (model_key(design), code_version(), pickle.dumps(replace(options, memory_bytes=None)))

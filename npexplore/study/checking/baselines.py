@@ -147,11 +147,11 @@ def _between(at: Condition, rows: Iterable[tuple[Condition, float]]) -> tuple[fl
 
     Linear between the nearest rows; without both sides the nearest row's value; the mean for values that are words.
     """
-    known = [(float(x), y) for x, y in rows if isinstance(x, int | float)]
-    if isinstance(at, int | float) and known:
-        below, above = ([pair for pair in known if (pair[0] < at) == low] for low in (True, False))
+    numeric = [(float(x), y) for x, y in rows if isinstance(x, int | float)]
+    if isinstance(at, int | float) and numeric:
+        below, above = ([pair for pair in numeric if (pair[0] < at) == low] for low in (True, False))
         if below and above:
             (x0, y0), (x1, y1) = max(below), min(above)
             return y0 + (y1 - y0) * (at - x0) / (x1 - x0), True
-        return min(known, key=lambda pair: abs(pair[0] - at))[1], False
+        return min(numeric, key=lambda pair: abs(pair[0] - at))[1], False
     return fmean(y for _, y in rows), False

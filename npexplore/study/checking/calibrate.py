@@ -216,17 +216,17 @@ def _rows_of(of: str | None, free: Mapping[str, Any]) -> list[str]:
 
 def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[str, Free]:
     """Return the free parameters with values in their own types; raises for an unknown name or a value out of range."""
-    known: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for name in judge.designs:
-        known |= {k: v for k, v in design(name).parameters.file.parameter.items() if k not in known}
-    out: dict[str, Free] = {}
+        parameters |= {k: v for k, v in design(name).parameters.file.parameter.items() if k not in parameters}
+    free_values: dict[str, Free] = {}
     for name, choice in free.items():
-        if name not in known:
-            raise UnknownNameError(f"parameter of {', '.join(judge.designs)}", name, known)
-        parameter = known[name]
+        if name not in parameters:
+            raise UnknownNameError(f"parameter of {', '.join(judge.designs)}", name, parameters)
+        parameter = parameters[name]
         if not isinstance(choice, Span):
-            out[name] = tuple(dict.fromkeys(parameter.check(name, value) for value in choice))
-            if not out[name]:
+            free_values[name] = tuple(dict.fromkeys(parameter.check(name, value) for value in choice))
+            if not free_values[name]:
                 raise InputError(f"parameter {name} needs at least one value")
             continue
         low, high = (parameter.check(name, end) for end in (choice.low, choice.high))
@@ -235,8 +235,8 @@ def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[s
         if not 0 < low < high:
             raise InputError(f"span of {name} must have 0 < low < high, got {low:g}..{high:g}")
         is_integer = isinstance(parameter.value, int)
-        out[name] = tuple(range(int(low), int(high) + 1)) if is_integer else Span(float(low), float(high))
-    return out
+        free_values[name] = tuple(range(int(low), int(high) + 1)) if is_integer else Span(float(low), float(high))
+    return free_values
 
 
 @dataclass
@@ -263,8 +263,8 @@ class _Fitter:
             except NpexploreError:
                 if not self.seen:  # no evaluation succeeded yet, so the error may be in the arguments
                     raise
-                far = {row.key: IMPOSSIBLE for row, _ in self.judge.rows}
-                self.seen[point] = far, far
+                impossible = {row.key: IMPOSSIBLE for row, _ in self.judge.rows}
+                self.seen[point] = impossible, impossible
             if self.progress is not None:
                 self.progress(len(self.seen))
         return self.seen[point]
@@ -273,11 +273,11 @@ class _Fitter:
         rows: dict[str, float] = {}
         for name in self.judge.designs:
             parameters = design(name).parameters
-            chosen = {knob: value for knob, value in values.items() if knob in parameters}
-            key = (name, *chosen.items())
+            own_values = {knob: value for knob, value in values.items() if knob in parameters}
+            key = (name, *own_values.items())
             if key not in self.predicted:
                 self.predicted[key] = self.judge.of_design(name).predict(
-                    chosen, seeds=self.seeds, packets=self.packets, solver=self.solver, executor=self.executor
+                    own_values, seeds=self.seeds, packets=self.packets, solver=self.solver, executor=self.executor
                 )
             rows |= self.predicted[key]
         return rows
@@ -316,8 +316,8 @@ class _Fitter:
                 coordinates = zip(spans.items(), row, strict=True)
                 points.append({name: float(span.low * (span.high / span.low) ** u) for (name, span), u in coordinates})
         fits = [
-            self.fit({**point, **dict(zip(choices, chosen, strict=True))})
-            for chosen in product(*choices.values())
+            self.fit({**point, **dict(zip(choices, choice, strict=True))})
+            for choice in product(*choices.values())
             for point in points
         ]
         return sorted(fits, key=lambda fit: fit.cost)

@@ -44,10 +44,10 @@ def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> d
         if base_of(machine) in machines:
             raise InputError(f"--design {name}: replaces {base_of(machine)}, which another machine already replaces")
         machines[base_of(machine)] = machine
-    known = {knob for machine in machines.values() for knob in machine.parameters.file.parameter}
+    knobs = {knob for machine in machines.values() for knob in machine.parameters.file.parameter}
     for knob in settings:
-        if knob not in known:
-            raise UnknownNameError(f"knob of {', '.join(machines)}", knob, known)
+        if knob not in knobs:
+            raise UnknownNameError(f"knob of {', '.join(machines)}", knob, knobs)
     changed = {}
     for name, machine in machines.items():
         own_settings = {knob: value for knob, value in settings.items() if knob in machine.parameters.file.parameter}

@@ -142,13 +142,13 @@ def check(
     with with_machines(machines or {}):
         published = ledger or load()
         known_names = {row.design for row in published} | set(known_designs())
-        chosen = None if designs is None else {one_of("design", name, known_names) for name in designs}
+        selected = None if designs is None else {one_of("design", name, known_names) for name in designs}
         selected_keys = None if keys is None else {published[key].key for key in keys}
         rows = [
             row for row in published.select(roles=ROLES)
-            if (chosen is None or row.design in chosen) and (selected_keys is None or row.key in selected_keys)
+            if (selected is None or row.design in selected) and (selected_keys is None or row.key in selected_keys)
         ]  # fmt: skip
-        own_rows = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
+        own_rows = [] if results is None else [row for row in results.own if selected is None or row.design in selected]
         modelled = [
             (row, quantity)
             for row in (*rows, *own_rows)

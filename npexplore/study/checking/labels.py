@@ -114,8 +114,8 @@ class Labels:
         reads_by_key: dict[str, list[Read]] = {}
         for read in reads.values():
             if read.usual:
-                chosen = read.chosen_after if label == "post_hoc" or read.fitted_by_hand else ()
-                for key in (*read.fitted_to, *self._restated(row, read), *chosen):
+                later_keys = read.chosen_after if label == "post_hoc" or read.fitted_by_hand else ()
+                for key in (*read.fitted_to, *self._restated(row, read), *later_keys):
                     if key != PROTOTYPE:
                         reads_by_key.setdefault(key, []).append(read)
         return reads_by_key

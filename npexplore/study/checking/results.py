@@ -85,15 +85,15 @@ class Results:
         for result in self.listed:
             row, entry = result.row, entries.get(result.row.key, {})
             best = entry.get(str(entry.get("best")))
-            known = isinstance(best, int | float) and not isinstance(best, bool)
+            is_number = isinstance(best, int | float) and not isinstance(best, bool)
             rows.append({
                 "line": result.line, "key": row.key if result.published else None, "design": row.design,
                 "quantity": row.quantity, "conditions": dict(row.conditions), "unit": row.unit, "value": result.value,
                 "published": row.point if result.published else None,
                 "error": row.relative_error(result.value) if result.published else None,
                 "verdict": row.verdict(result.value) if result.published and row.numeric else None,
-                "predicted": best if known else None,
-                "difference": result.value / float(best) - 1 if known and best else None,
+                "predicted": best if is_number else None,
+                "difference": result.value / float(best) - 1 if is_number and best else None,
                 "our_verdict": entry.get("verdict") if result.published or row.lo != row.hi else None,
                 "role": row.role if not result.published else None,
                 "reason": entry.get("reason"),
@@ -118,14 +118,14 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
     for column in head:
         if not column or head.count(column) > 1:
             raise InputError(f"{name}:1: column names must be different and not empty, got {column!r}")
-    known = ledger or load()
+    rows_published = ledger or load()
     rows = []
     for line, cells in lines[1:]:
         if len(cells) != len(head):
             raise InputError(f"{name}:{line}: must have {len(head)} cells, got {len(cells)}")
         rows.append((line, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
     if {"key", "value"} <= set(head):
-        results = [_by_key(name, line, row, known) for line, row in rows]
+        results = [_by_key(name, line, row, rows_published) for line, row in rows]
     else:
         missing = [column for column in FIXED if column not in head]
         if missing:
@@ -133,7 +133,7 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
                 f"{name}:1: needs the columns key,value or design,...,quantity,value,unit; {missing[0]!r} is missing, "
                 f"got {', '.join(map(repr, head))} (commas between columns)"
             )
-        results = [_by_conditions(name, line, row, known) for line, row in rows]
+        results = [_by_conditions(name, line, row, rows_published) for line, row in rows]
     first: dict[str, Result] = {}
     for result in results:
         if first.setdefault(result.row.key, result) is not result:
@@ -154,7 +154,7 @@ def _number(place: str, text: str, column: str = "value") -> float:
 def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
     location = f"{name}:{line}"
     if row["key"] not in ledger:
-        raise UnknownNameError(f"{location}: column 'key':", row["key"], [known.key for known in ledger])
+        raise UnknownNameError(f"{location}: column 'key':", row["key"], [ledger_row.key for ledger_row in ledger])
     published, value = ledger[row["key"]], _number(location, row["value"])
     if unit := row.get("unit", ""):
         value = published.from_si(value * _factor(location, unit, published))
@@ -164,24 +164,24 @@ def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Res
 def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
     location = f"{name}:{line}"
     own_designs = own_names()  # files that change a listed machine
-    design_names = {known.design for known in ledger} | {*known_designs(), *own_designs}
+    design_names = {ledger_row.design for ledger_row in ledger} | {*known_designs(), *own_designs}
     of = one_of(f"{location}: column 'design':", row["design"], design_names)
     of = own_designs.get(of, of)
-    quantities = {known.quantity for known in ledger if known.design == of}
+    quantities = {ledger_row.quantity for ledger_row in ledger if ledger_row.design == of}
     quantity = one_of(f"{location}: column 'quantity':", row["quantity"], quantities | _ruled(of))
     one_of(f"{location}: column 'unit':", row["unit"], UNITS)
-    measured = {known.unit for known in ledger.select(design=of, quantity=quantity)}
+    measured = {ledger_row.unit for ledger_row in ledger.select(design=of, quantity=quantity)}
     if measured and UNITS[row["unit"]][0] not in {UNITS.get(unit, ("",))[0] for unit in measured}:
         raise InputError(f"{location}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
                          f"got {row['unit']!r}")  # fmt: skip
     value = _number(location, row["value"])
     conditions_stated = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
-    usual = dict(design(of).parameters) if of in known_designs() else {}  # values of conditions that are not named
+    defaults = dict(design(of).parameters) if of in known_designs() else {}  # values of conditions that are not named
     candidates = ledger.select(design=of, quantity=quantity)
     for published in sorted(candidates, key=lambda row: row.role in ASIDE):  # predicted rows first
         row_conditions = {knob: condition for knob, condition in published.conditions.items() if knob != "design"}
         if all(
-            _equal(conditions_stated.get(k, usual.get(k)), row_conditions.get(k, usual.get(k)))
+            _equal(conditions_stated.get(k, defaults.get(k)), row_conditions.get(k, defaults.get(k)))
             for k in {*conditions_stated, *row_conditions}
         ):
             if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:

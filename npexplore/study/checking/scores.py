@@ -64,9 +64,9 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
     for paper, groups_of_paper in groups.items():
         of_paper = [r for r in check.rows if r["key"].split(".")[0] == paper and not r["same_as"]]
         visible = [r for r in of_paper if r["role"] in ("calibration", "check")]
-        chosen = [(Group(ALL, lambda row: True), visible), *((group, visible) for group in groups_of_paper)]
-        chosen.insert(1, (Group(BLIND, lambda row: True), [r for r in of_paper if r["role"] == "blind"]))
-        for group, rows in chosen:
+        groups_and_rows = [(Group(ALL, lambda row: True), visible), *((group, visible) for group in groups_of_paper)]
+        groups_and_rows.insert(1, (Group(BLIND, lambda row: True), [r for r in of_paper if r["role"] == "blind"]))
+        for group, rows in groups_and_rows:
             members = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
             table += [
                 line for line in (tally.numbers(paper, group, members), tally.claims(paper, group, members)) if line
@@ -83,14 +83,14 @@ class _Tally:
     def numbers(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
         """Return the line of the rows with a numeric error; None without a scored row (group ALL: without any row)."""
         with_error = [r for r in rows if r["error"] is not None]
-        chosen = [r for r in with_error if r["label"] in SCORED and r["role"] != "calibration"]
-        if not chosen:
+        scored = [r for r in with_error if r["label"] in SCORED and r["role"] != "calibration"]
+        if not scored:
             return self._line(paper, group, with_error) | {"unit": "%"} if with_error and group.name == ALL else None
-        errors = {r["key"]: self._miss(r["key"], _judged(r)) for r in chosen}
+        errors = {r["key"]: self._miss(r["key"], _judged(r)) for r in scored}
         worst = max(errors, key=lambda key: abs(errors[key]))
         far = [key for key, miss in errors.items() if abs(miss) > NEAR_PERCENT]
-        by_label = {label: [errors[r["key"]] for r in chosen if r["label"] == label] for label in SCORED}
-        blind = [self._miss(r["key"], r[r["best"]]) for r in chosen if r["role"] == "blind"]
+        by_label = {label: [errors[r["key"]] for r in scored if r["label"] == label] for label in SCORED}
+        blind = [self._miss(r["key"], r[r["best"]]) for r in scored if r["role"] == "blind"]
         baselines = self._said(errors, NUMBERS)
         compared = list(baselines[NUMBERS[0]])
         misses = {method: [self._miss(key, x) for key, x in answers.items()] for method, answers in baselines.items()}
@@ -99,7 +99,7 @@ class _Tally:
         low, high = _span(_rms([self._miss(key, row[key]) for key in errors]) for row in self._sets(paper, errors))
         points = all(difference(self.ledger[key]) for key in errors)
         return self._line(paper, group, with_error) | {
-            "scored": len(chosen), "unit": "points" if points else "%", "rms": _rms(errors.values()),
+            "scored": len(scored), "unit": "points" if points else "%", "rms": _rms(errors.values()),
             "worst": errors[worst], "worst_key": worst, "near": len(errors) - len(far), "far": far,
             "rms_predicted": _rms(by_label["predicted"]), "rms_post_hoc": _rms(by_label["post_hoc"]),
             "today": _rms(blind), **_skill(_rms(of_model), _rms(of_baseline)),
@@ -110,22 +110,22 @@ class _Tally:
     def claims(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
         """Return the line of the claims; None without a scored claim (group ALL: without any claim)."""
         with_verdict = [r for r in rows if r["error"] is None and r["verdict"] in (*HOLDS, "off")]
-        chosen = [r for r in with_verdict if r["label"] in SCORED and r["role"] != "calibration"]
-        if not chosen:
-            counted = self._line(paper, group, with_verdict) | {"claims": True, "unit": "claims", "held": 0}
-            return counted if with_verdict and group.name == ALL else None
-        right = {r["key"]: r["verdict"] in HOLDS for r in chosen}
-        baselines = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
+        scored = [r for r in with_verdict if r["label"] in SCORED and r["role"] != "calibration"]
+        if not scored:
+            line = self._line(paper, group, with_verdict) | {"claims": True, "unit": "claims", "held": 0}
+            return line if with_verdict and group.name == ALL else None
+        is_right = {r["key"]: r["verdict"] in HOLDS for r in scored}
+        baselines = self._said([key for key in is_right if self.ledger[key].numeric], CLAIMS)
         compared = list(baselines[CLAIMS[0]])
         verdicts = {
             method: [self._holds(key, x) for key, x in answers.items()] for method, answers in baselines.items()
         }
         best = max(verdicts, key=lambda method: sum(verdicts[method])) if compared else None
-        of_baseline, of_model = (verdicts[best], [right[key] for key in compared]) if best else ([], [])
-        claims_held = [sum(self._holds(key, values[key]) for key in right) for values in self._sets(paper, right)]
-        low, high, of = group.spread() if group.spread and not claims_held else (*_span(claims_held), len(chosen))
+        of_baseline, of_model = (verdicts[best], [is_right[key] for key in compared]) if best else ([], [])
+        claims_held = [sum(self._holds(key, values[key]) for key in is_right) for values in self._sets(paper, is_right)]
+        low, high, of = group.spread() if group.spread and not claims_held else (*_span(claims_held), len(scored))
         return self._line(paper, group, with_verdict) | {
-            "claims": True, "scored": len(chosen), "unit": "claims", "held": sum(right.values()),
+            "claims": True, "scored": len(scored), "unit": "claims", "held": sum(is_right.values()),
             **_skill(_wrong(of_model), _wrong(of_baseline)),
             "baseline": best, "compared": len(compared), "low": low, "high": high, "low_of": of,
             "nearer": sum(x and not y for x, y in zip(of_baseline, of_model, strict=True)),
@@ -195,5 +195,5 @@ def _skill(ours: float | None, theirs: float | None) -> dict[str, float | None]:
 
 
 def _span(values: Iterable[Any]) -> tuple[Any, Any]:
-    known = [x for x in values if x is not None]
-    return (min(known), max(known)) if known else (None, None)
+    numbers = [x for x in values if x is not None]
+    return (min(numbers), max(numbers)) if numbers else (None, None)

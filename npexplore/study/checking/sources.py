@@ -21,9 +21,9 @@ def check_sources(row: Row, points: Callable[[Row], list[Point]]) -> list[Point]
         row_points = points(row)
     sources = [*row.conditions.values(), *_read(reads)]
     for point in row_points:
-        known = design(point.design).parameters.file.parameter
+        parameters = design(point.design).parameters.file.parameter
         for name, value in point.knobs:
-            if value != known[name].value and not any(_gives(source, value) for source in sources):
+            if value != parameters[name].value and not any(_gives(source, value) for source in sources):
                 raise InputError(f"row {row.key}: {name} = {value!r} at its design point stands in none of its "
                                  "conditions, in no rule of scoring and in no ledger row that was read")  # fmt: skip
     return row_points

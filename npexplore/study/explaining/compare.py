@@ -75,14 +75,14 @@ def compare(
         positive("common clock", clock_mhz)
         if load.arrivals != "saturated":
             raise InputError(f"machines at a common clock need saturated arrivals, got {load.arrivals}")
-    chosen = list(DESIGNS if designs is None else designs)
-    for name in chosen:
+    machines = list(DESIGNS if designs is None else designs)
+    for name in machines:
         if isinstance(name, str) and not name.endswith((".toml", ".py")):
             one_of("design", name, DESIGNS)
-    if not chosen:
+    if not machines:
         raise InputError("compare needs at least one machine")
     rows = []
-    for machine in chosen:
+    for machine in machines:
         if progress:
             progress(_name(machine))
         row = one(machine, load, seed, packets)

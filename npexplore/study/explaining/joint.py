@@ -88,7 +88,7 @@ def joint_settings(
     bound: the bounds of the unchanged machine. changes: the candidates, of which at most one per parameter is chosen,
     each with its ceilings (None: unknown). ask: returns the bounds of machines.
     """
-    chosen: dict[str, Value] = {}
+    settings: dict[str, Value] = {}
     start = ceilings_of(bound)
     if len(tied) < 2 or any(name not in start for name in tied):
         return {}
@@ -98,10 +98,10 @@ def joint_settings(
         machines: dict[tuple[str, Value], Design] = {}
         for name, value in changes:
             with suppress(InputError):  # outside the range of the design with the chosen values
-                if name not in chosen:
-                    machines[name, value] = design.with_(**chosen, **{name: value})
+                if name not in settings:
+                    machines[name, value] = design.with_(**settings, **{name: value})
         lowest = min(tied, key=lambda name: present[name] / start[name])
-        known = {} if chosen else {change: ceilings for change, ceilings in changes.items() if ceilings is not None}
+        known = {} if settings else {change: ceilings for change, ceilings in changes.items() if ceilings is not None}
         unknown = [change for change in machines if change not in known]
         answers = ask([machines[change] for change in unknown]) if unknown else ()
         known |= dict(zip(unknown, map(ceilings_of, answers), strict=True))
@@ -109,5 +109,5 @@ def joint_settings(
         best = max(candidates, key=lambda c: (c[1][lowest], min(c[1][name] for name in tied)), default=None)
         if best is None or best[1][lowest] <= present[lowest] * (1 + WORTH):
             return {}
-        (name, chosen[name]), present = best
-    return chosen if len(chosen) > 1 else {}
+        (name, settings[name]), present = best
+    return settings if len(settings) > 1 else {}

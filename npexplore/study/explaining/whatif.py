@@ -342,6 +342,6 @@ def _ranked(
             changes.append(Change(name, parameter.kind, design.parameters[name], value, parameter.unit,
                                   gain, low, high, solver, answer.bottleneck))  # fmt: skip
     changes.sort(key=lambda change: -change.gain)
-    named = {change.knob for change in changes} | {text.partition("=")[0] for text in (*impossible, *cannot_gain)}
-    without_effect = tuple(sorted({name for name, _ in order} - named))
+    mentioned = {change.knob for change in changes} | {text.partition("=")[0] for text in (*impossible, *cannot_gain)}
+    without_effect = tuple(sorted({name for name, _ in order} - mentioned))
     return WhatIf(tuple(changes), without_effect, impossible, cannot_gain=tuple(cannot_gain))

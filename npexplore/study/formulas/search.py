@@ -173,16 +173,16 @@ class _Search:
                 held[knob] = self.design.parameters[knob]
         knobs = [knob for knob in self.at if knob in touching_knobs and knob in self.machine.first and knob not in held]
         of_knobs = yield from _side_by_side([self.basis(name, knob) for knob in knobs])
-        known = {knob: basis for knob, basis in zip(knobs, of_knobs, strict=True) if basis is not None}
-        held.update({knob: self.design.parameters[knob] for knob in knobs if knob not in known})
+        basis_of = {knob: basis for knob, basis in zip(knobs, of_knobs, strict=True) if basis is not None}
+        held.update({knob: self.design.parameters[knob] for knob in knobs if knob not in basis_of})
         groups: list[Sequence[str]] = []
-        for knob in known:
+        for knob in basis_of:
             joined = yield from self.joined(name, knob, groups)
             groups = [group for group in groups if group not in joined] + [[*chain(*joined), knob]]
         if any(len(group) > MOST_TOGETHER for group in groups):
             self.reason[name] = f"more than {MOST_TOGETHER} knobs act on it together"
             return None
-        bases, nodes = ({knob: b[0] for knob, b in known.items()}, {knob: b[1] for knob, b in known.items()})
+        bases, nodes = ({knob: b[0] for knob, b in basis_of.items()}, {knob: b[1] for knob, b in basis_of.items()})
         of_groups = yield from _side_by_side(
             [self.coefficients(name, {knob: nodes[knob] for knob in group}, bases) for group in groups]
         )
@@ -200,9 +200,9 @@ class _Search:
     def _features(self, name: str) -> Numbers:
         """Return the packets' requests to the resource of a number, with their amounts."""
         server, features = name.rpartition(" ")[2], self.machine.features
-        known = {f: a for f, a in features.items() if f.startswith(f"{server.partition('.')[0]}.")}
-        known |= {f: features.get(f, 0.0) for f in (f"visits({server})", "packet.bytes")}
-        return {feature: amount for feature, amount in known.items() if amount}
+        requests = {f: a for f, a in features.items() if f.startswith(f"{server.partition('.')[0]}.")}
+        requests |= {f: features.get(f, 0.0) for f in (f"visits({server})", "packet.bytes")}
+        return {feature: amount for feature, amount in requests.items() if amount}
 
     def _coefficient(self, number: float, features: Numbers) -> sympy.Expr:
         """Return a coefficient as a fraction, as a fraction times a packets' demand, or else as a decimal number."""
@@ -262,13 +262,13 @@ class _Search:
         """Return the numbers that differ from their expressions, after holding a knob or recording the reason."""
         points = [{k: v for k, v in at.items() if k not in together.left}, together.point]  # idle knobs too if possible
         point = next((p for p in points if self.machine.ask(p) is not None), None)
-        wrong = []
+        differing = []
         for name, own_changes in together.wants:
             changes = own_changes if point is None else point
             if self._differs(name, expressions[name], changes):
-                wrong.append(name)
+                differing.append(name)
                 self._blame(name, expressions[name], changes, own_changes)
-        return wrong
+        return differing
 
     def _blame(self, name: str, expression: sympy.Expr, changes: Mapping[str, float], own: Mapping[str, float]) -> None:
         """Hold the knob whose change first makes a number differ from its expression."""
@@ -327,8 +327,8 @@ class _Search:
         time_formulas = [formula(name.rpartition(" ")[2], [name], lambda s: s, "s", self.today[name]) for name in times]
         parts = {name: p for name, p in zip(times, time_formulas, strict=True) if p is not None and p.expression != 0}
         latency = formula("latency", times, lambda *s: sympy.Add(*s), "s", u.demands.latency)
-        shown = [*ceilings.values(), *([latency] if latency else []), *parts.values()]
-        symbols = {str(symbol) for formula in shown for symbol in formula.expression.free_symbols}
+        formulas_shown = [*ceilings.values(), *([latency] if latency else []), *parts.values()]
+        symbols = {str(symbol) for formula in formulas_shown for symbol in formula.expression.free_symbols}
         values = {name: value for name, value in {**self.at, **self.used}.items() if name in symbols}
         return Formulas(
             self.design.name, u.workload.name, ceilings, latency, parts, values, refused, self.machine.choices,

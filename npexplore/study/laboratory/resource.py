@@ -163,9 +163,9 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
             f"{kind} ({kind_named(kind)}): {method} alone never ends, since no thread does its other half; use visit "
             "stream, which sends and receives"
         )
-    known = {*first.VISITS[method]}
+    operand_names = {*first.VISITS[method]}
     for key in list(kind_parameters):
-        if key in known and not _is_parameter(kind, key):
+        if key in operand_names and not _is_parameter(kind, key):
             visit_operands[key] = operand(f"{kind} ({kind_named(kind)}): {key}", key, kind_parameters.pop(key))
     part, table = built(kind, called, kind_parameters)
     operands = operands_of(part, method, default.operands, settings.operands, visit_operands)

@@ -40,7 +40,7 @@ def unseen_members(
                 f"queueing: packets choose their {operand} by the destination, in the order of the capture, of which "
                 "queueing sees the shares alone; use simulation"
             )
-    known = (CLOSED if closed else OPEN).get(type(lone.resource), ())
+    random_operands = (CLOSED if closed else OPEN).get(type(lone.resource), ())
     network = lone.resource if isinstance(lone.resource, StaticStreams) else None
     for operand, value in lone.operands.items():
         choice_kind = str(value).partition(":")[0]
@@ -50,10 +50,10 @@ def unseen_members(
             continue
         if choice_kind == "round_robin" and EXACT in (answer.approximation or ""):
             continue
-        if choice_kind == "random" and operand in known:
+        if choice_kind == "random" and operand in random_operands:
             continue
-        chosen = {"hot": f"prefer one {operand} ({value})", "round_robin": f"choose each {operand} in turn"}
-        choice = chosen.get(choice_kind, f"draw their {operand}")
+        descriptions = {"hot": f"prefer one {operand} ({value})", "round_robin": f"choose each {operand} in turn"}
+        choice = descriptions.get(choice_kind, f"draw their {operand}")
         return (
             f"queueing: packets {choice}, and how they wait at such members of a {lone.kind} alone is not known within "
             "5 %; use simulation"

@@ -208,10 +208,10 @@ def load_curve(
             points += [offered.point(load, ESTIMATE, 1) for load in loads_of_length if estimate]
             parts.append(answered(points, len(solvers) + sum(len(part) for part in parts), measured))
     rows = pd.concat(parts)
-    good = rows[rows["refused"].isna()]
+    answered_rows = rows[rows["refused"].isna()]
     answered_points = [
         of_rows(part) for solver in (*SOLVERS, ESTIMATE)
-        for _, part in good[good["solver"] == solver].groupby("offered_mpps", sort=True)
+        for _, part in answered_rows[answered_rows["solver"] == solver].groupby("offered_mpps", sort=True)
     ]  # fmt: skip
     refused = _refusals(full, rows, estimate, len(loads))
     if not answered_points:

@@ -150,9 +150,9 @@ class Search:
 
     def bounds(self, goal: Goal) -> tuple[float | None, float | None]:
         """Return the relevant lower and upper bound, each None if not found yet."""
-        known = {load: self.bound(load, goal) for load in self.trials if load <= self.high}
-        upper = min((load for load, bound in known.items() if bound == "upper"), default=None)
-        lower = [load for load, bound in known.items() if bound == "lower" and (upper is None or load < upper)]
+        bound_of_load = {load: self.bound(load, goal) for load in self.trials if load <= self.high}
+        upper = min((load for load, bound in bound_of_load.items() if bound == "upper"), default=None)
+        lower = [load for load, bound in bound_of_load.items() if bound == "lower" and (upper is None or load < upper)]
         return max(lower, default=None), upper
 
     def _narrowed(

@@ -55,11 +55,11 @@ class Factored:
 
     def full(self, name: str) -> Floats:
         """Return a function over the whole grid (0 if no machine has it; nan where no machine is possible)."""
-        out = np.ones(self.shape)
+        product = np.ones(self.shape)
         for part in self.factors.get(name, [np.zeros((1,) * len(self.shape))]):
-            out *= part
-        out[~self.possible] = np.nan
-        return out
+            product *= part
+        product[~self.possible] = np.nan
+        return product
 
     def values(self, place: Sequence[int]) -> dict[str, Value]:
         """Return the knobs of a point."""
@@ -108,28 +108,28 @@ class _Learner:
 
     def learn(self) -> Factored:
         bound = self._possibility()
-        out = Factored(self.axes, self._over(bound, self.can))
-        if not out.possible.any():
-            return out
-        bases = self._possible_places(out.possible, BASES)
-        checks = self._possible_places(out.possible, CHECKS)
+        learned = Factored(self.axes, self._over(bound, self.can))
+        if not learned.possible.any():
+            return learned
+        bases = self._possible_places(learned.possible, BASES)
+        checks = self._possible_places(learned.possible, CHECKS)
         joint_of: dict[str, frozenset[int]] = {}
         extra: frozenset[int] = frozenset()
         for attempt in range(ROUNDS + 1):
             joint_of = self._joint(bases) if attempt < ROUNDS else {}
             everything = frozenset(k for k, n in enumerate(self.shape) if n > 1)
-            out.factors = {
+            learned.factors = {
                 name: self._factors(name, (joint_of[name] | extra) if attempt < ROUNDS else everything, bases[0])
                 for name in self._names(bases + checks)
             }
-            holes = any(np.isnan(self._product(parts))[out.possible].any() for parts in out.factors.values())
-            wrong = [place for place in checks if not self._right(out.factors, place)]
+            holes = any(np.isnan(self._product(parts))[learned.possible].any() for parts in learned.factors.values())
+            wrong = [place for place in checks if not self._right(learned.factors, place)]
             if not holes and not wrong:
                 break
             extra |= frozenset(bound) if holes else frozenset()
             bases = [*wrong[:BASES], *bases]
-        out.built, out.checked = sum(functions is not None for functions in self.seen.values()), len(checks)
-        return out
+        learned.built, learned.checked = sum(functions is not None for functions in self.seen.values()), len(checks)
+        return learned
 
     def _possibility(self) -> list[int]:
         """Return the axes along which machines become possible or impossible; for a small grid all axes."""
@@ -157,8 +157,8 @@ class _Learner:
     def _possible_places(self, possible: Flags, count: int) -> list[Place]:
         """Return random possible points, those with the fewest impossible points along their axes first."""
         flat = np.flatnonzero(possible)
-        chosen = self.rng.choice(flat, min(count, len(flat)), replace=False)
-        places = [tuple(int(k) for k in np.unravel_index(index, self.shape)) for index in chosen]
+        indices = self.rng.choice(flat, min(count, len(flat)), replace=False)
+        places = [tuple(int(k) for k in np.unravel_index(index, self.shape)) for index in indices]
         return [place for place in sorted(places, key=self._blocked) if self.at(place) is not None] or places[:1]
 
     def _blocked(self, place: Place) -> int:
@@ -204,10 +204,10 @@ class _Learner:
         return float("nan") if functions is None else functions.get(name, 0.0)
 
     def _product(self, parts: Sequence[Floats]) -> Floats:
-        out = np.ones(self.shape)
+        product = np.ones(self.shape)
         for part in parts:
-            out *= part
-        return out
+            product *= part
+        return product
 
     def _right(self, factors: Mapping[str, Sequence[Floats]], place: Place) -> bool:
         """Return whether the factors give the values of the machine at a grid point."""

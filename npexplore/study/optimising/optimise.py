@@ -152,9 +152,9 @@ class _Search:
     def __post_init__(self) -> None:
         self.chosen = np.arange(self.space.possible) if self.whole else self._candidates()
         self.price = np.stack([self.space.cost(name)[self.chosen] for name in self.costs], axis=1)
-        known = self.space
-        self.bound = self._known(known.throughput, known.latency)
-        self.first = np.minimum(self.bound, self._known(known.smooth, known.delay))
+        space = self.space
+        self.bound = self._known(space.throughput, space.latency)
+        self.first = np.minimum(self.bound, self._known(space.smooth, space.delay))
         self.estimate = self.first.copy()
         self.level = np.zeros(len(self.chosen), dtype=np.int64)
         self.alive = np.ones(len(self.chosen), dtype=np.bool_)
@@ -248,7 +248,7 @@ class _Search:
 
     def _correct(self) -> None:
         """Recompute the predicted merits: each level is corrected by its median ratio to answers of the next level."""
-        known = {
+        merits_by_level = {
             k: [self.first[k],
                 *(None if solved.get(level) is None else self._merits(k, solved[level])  # type: ignore[arg-type]
                   for level in (1, 2))]
@@ -257,13 +257,13 @@ class _Search:
         corrections = [np.ones(len(self.merits)), np.ones(len(self.merits))]
         for level in (0, 1):
             ratios = [
-                values[level + 1] / values[level] for values in known.values()
+                values[level + 1] / values[level] for values in merits_by_level.values()
                 if values[level] is not None and values[level + 1] is not None
             ]  # fmt: skip
             if ratios:
                 corrections[level] = np.median(np.array(ratios), axis=0)
         self.estimate = np.minimum(self.bound, self.first * corrections[0] * corrections[1])
-        for k, (_, queueing, simulated) in known.items():
+        for k, (_, queueing, simulated) in merits_by_level.items():
             if simulated is not None:
                 self.estimate[k] = simulated
             elif queueing is not None:

@@ -96,23 +96,23 @@ class Optimum(Result):
             return None
         fastest = max(self.front, key=self.worth)
         enough = [best for best in self.front if self.worth(best) >= ENOUGH * self.worth(fastest)]
-        chosen = min(enough, key=lambda best: (self.share(best), -self.worth(best)))
+        choice = min(enough, key=lambda best: (self.share(best), -self.worth(best)))
         knobs = ", ".join(f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
-                          for name, value in chosen.knobs.items())  # fmt: skip
+                          for name, value in choice.knobs.items())  # fmt: skip
         one_cost = self.costs[0].removesuffix("_bits").replace("_", " ")
         cost = one_cost if len(self.costs) == 1 else "the costs, in the mean"
-        by_latency = self.worth(chosen) != chosen.throughput
-        merit = f"{1e9 * (chosen.latency or 0.0):,.0f} ns" if by_latency else f"{chosen.throughput / 1e6:,.0f} Mb/s"
-        text = f"Take {knobs}: {merit}, and {chosen.bottleneck} binds."
-        if chosen is not fastest:
-            gain, saving = self.worth(fastest) / self.worth(chosen) - 1, 1 - self.share(chosen)
+        by_latency = self.worth(choice) != choice.throughput
+        merit = f"{1e9 * (choice.latency or 0.0):,.0f} ns" if by_latency else f"{choice.throughput / 1e6:,.0f} Mb/s"
+        text = f"Take {knobs}: {merit}, and {choice.bottleneck} binds."
+        if choice is not fastest:
+            gain, saving = self.worth(fastest) / self.worth(choice) - 1, 1 - self.share(choice)
             text += f" The fastest gains {gain:.1%} for {saving / (1 - saving):.0%} more of {cost}."
-        cheaper = [best for best in self.front if self.share(best) < self.share(chosen)]
+        cheaper = [best for best in self.front if self.share(best) < self.share(choice)]
         if cheaper:
             next_ = max(cheaper, key=self.worth)
-            loss, saving = 1 - self.worth(next_) / self.worth(chosen), 1 - self.share(next_) / self.share(chosen)
+            loss, saving = 1 - self.worth(next_) / self.worth(choice), 1 - self.share(next_) / self.share(choice)
             text += f" Of the cheaper ones on this front the best loses {loss:.1%} and saves {saving:.0%}."
-        return chosen, text
+        return choice, text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore optimise`."""

@@ -63,7 +63,7 @@ def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs
     choice.
     """
     total = np.zeros_like(next(iter(costs.values())))
-    known = design.parameters.file.parameter
+    parameters = design.parameters.file.parameter
     for name, price in prices.per.items():
         if name == BASE:
             total = total + price.value
@@ -71,9 +71,9 @@ def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs
             total = total + price.value * costs[name]
         elif name in knobs:
             total = total + price.value * knobs[name]
-        elif name not in known:
-            raise UnknownNameError(f"{prices.name}: cost or knob of {design.name}", name, [BASE, *COSTS, *known])
-        elif isinstance(known[name].value, str):
+        elif name not in parameters:
+            raise UnknownNameError(f"{prices.name}: cost or knob of {design.name}", name, [BASE, *COSTS, *parameters])
+        elif isinstance(parameters[name].value, str):
             raise InputError(f"{prices.name}: price per {name!r}: this knob is a choice, not a number")
         else:
             total = total + price.value * float(design.parameters[name])

@@ -108,19 +108,19 @@ def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values]
         raise InputError(f"a search over {design.name} needs at least one knob with its values, got none")
     # choices first: each combination of choices is a separate structure
     axes = dict(sorted(axes.items(), key=lambda item: not isinstance(item[1][0], str)))
-    out = Space(design, axes, design.workload(workload).name)
-    if out.points > MOST_POINTS:
-        raise InputError(f"a search takes at most {MOST_POINTS:,} points, got {out.points:,}")
+    grid = Space(design, axes, design.workload(workload).name)
+    if grid.points > MOST_POINTS:
+        raise InputError(f"a search takes at most {MOST_POINTS:,} points, got {grid.points:,}")
     choices = {name: values for name, values in axes.items() if isinstance(values[0], str)}
     numbers = {name: values for name, values in axes.items() if name not in choices}
     learned: list[tuple[int, Factored]] = []
     size = int(np.prod([len(values) for values in numbers.values()], dtype=np.int64))
-    for k, chosen in enumerate(product(*choices.values())):
-        structure = _Structure(design.with_(**dict(zip(choices, chosen, strict=True))), workload, latency)
+    for k, choice in enumerate(product(*choices.values())):
+        structure = _Structure(design.with_(**dict(zip(choices, choice, strict=True))), workload, latency)
         learned.append((k * size, factored(numbers, structure.functions, structure.possible)))
-        out.reason = out.reason or structure.reason
-    _fill(out, learned, latency)
-    return out
+        grid.reason = grid.reason or structure.reason
+    _fill(grid, learned, latency)
+    return grid
 
 
 @dataclass
@@ -159,10 +159,10 @@ class _Structure:
         if offered is not None:
             seconds["arrivals"] = 1.0 / offered
         memory = varied.memory(varied.parameters) if varied.memory is not None else None
-        out = {SECONDS + name: value for name, value in seconds.items()}
-        out |= {f"{COST}{name}.{cost_name}": value for (name, cost_name), value in parts(machine, memory).items()}
-        out["bits"] = 8 * load.mean_packet_bytes * loaded.finished
-        return out | ({"latency": loaded.demands.latency} if self.latency else {})
+        values = {SECONDS + name: value for name, value in seconds.items()}
+        values |= {f"{COST}{name}.{cost_name}": value for (name, cost_name), value in parts(machine, memory).items()}
+        values["bits"] = 8 * load.mean_packet_bytes * loaded.finished
+        return values | ({"latency": loaded.demands.latency} if self.latency else {})
 
 
 def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> None:

@@ -106,10 +106,10 @@ def unstated(design: Design, workload: Workload | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    known = design.parameters.file.parameter
+    parameters = design.parameters.file.parameter
     rows = []
     for assumption in assumptions(design, workload):
-        parameter = known.get(assumption.name)
+        parameter = parameters.get(assumption.name)
         fitted = len(parameter.fitted_to) if parameter is not None else 0
         others = [
             word for word in words(parameter.choices if parameter is not None else ()) if word != assumption.value

@@ -62,9 +62,8 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             prediction = design.bounds(workload)
         elif solver == "queueing":
             prediction = design.queueing(workload)
-            prediction = replace(
-                prediction, latency_s=Latency(prediction.latency_s.mean)
-            )  # as in a batch: the mean alone
+            # the mean latency alone, as in a batch
+            prediction = replace(prediction, latency_s=Latency(prediction.latency_s.mean))
         elif solver == "estimate":
             prediction = design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=1 if seed is None else seed)
         elif solver == "rtl":
@@ -125,14 +124,14 @@ def solved(
     answers: dict[int, Answer] = {}
     batches: list[tuple[list[int], Answers]] = []
     analytic: dict[str, list[tuple[int, UnderLoad]]] = {}
-    known: dict[Hashable, tuple[UnderLoad, Reads]] = {}
+    shared_demands: dict[Hashable, tuple[UnderLoad, Reads]] = {}
     for number, point in enumerate(points):
         if point.solver not in BATCHED:
             answers[number] = answer(point, packets, warm_up, line)
             continue
         try:
             with reading() as point_reads:
-                analytic.setdefault(point.solver, []).append((number, _under_load(point, known)))
+                analytic.setdefault(point.solver, []).append((number, _under_load(point, shared_demands)))
             if reads is not None:
                 reads[number] = point_reads
         except NpexploreError as error:

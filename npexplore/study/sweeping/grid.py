@@ -142,5 +142,5 @@ def _designs(base: Design, knobs: Mapping[str, Values]) -> Iterator[Design]:
     choices = [listed(base, name, values) for name, values in knobs.items()]
     if (points := prod(map(len, choices))) > MOST_POINTS:
         raise InputError(f"a grid takes at most {MOST_POINTS:,} combinations of knobs, got {points:,}; take a sample")
-    for chosen in product(*choices):
-        yield base.with_(**dict(zip(knobs, chosen, strict=True)))
+    for combination in product(*choices):
+        yield base.with_(**dict(zip(knobs, combination, strict=True)))

@@ -65,8 +65,8 @@ class Predictions:
     def design_at(self, point: Point) -> Design:
         """Return the design with the overrides that it has, and with the point's knobs, which take precedence."""
         base = design(point.design)
-        known = {name: value for name, value in self.overrides.items() if name in base.parameters.file.parameter}
-        return base.with_(**{**known, **dict(point.knobs)})
+        overrides = {name: value for name, value in self.overrides.items() if name in base.parameters.file.parameter}
+        return base.with_(**{**overrides, **dict(point.knobs)})
 
     def workload(self, mix: str | None) -> Workload | None:
         """Return a mix's workload, made once; None for a design with its own workload."""

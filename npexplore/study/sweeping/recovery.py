@@ -128,14 +128,14 @@ def _fault(path: Path) -> str | None:
 
 def _salvaged(path: Path) -> Iterator[pa.Table]:
     """Yield the readable batches of a damaged database, reading from both ends until an error."""
-    known = set[int]()
+    numbers_read = set[int]()
     with suppress(sqlite3.DatabaseError), closing(_open(path)) as connection:
         for order in ("ASC", "DESC"):
             with suppress(sqlite3.DatabaseError):
                 for number, content in connection.execute(f"SELECT number, content FROM batch ORDER BY number {order}"):
-                    if number in known:
+                    if number in numbers_read:
                         break
-                    known.add(number)
+                    numbers_read.add(number)
                     with suppress(pa.ArrowException, ZstdError, OSError, ValueError, TypeError):
                         yield decoded(content)
 

@@ -65,9 +65,10 @@ def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     of_design = _numbered(points, lambda point: id(point.design))
     with_load = _numbered(points, _load_of)
     designs = [points[k].design for k in of_design.first]
-    shown = _columns(designs)
+    columns_by_design = _columns(designs)
     described = _in_slices(
-        designs, lambda design: {**_question_columns(design, shown[design.name]), "model": model_key(design)}
+        designs,
+        lambda design: {**_question_columns(design, columns_by_design[design.name]), "model": model_key(design)},
     )
     described = taken(described, of_design.number)
     offered = _in_slices([points[k] for k in with_load.first], lambda point: _offered(point.design, point.workload))
@@ -202,15 +203,15 @@ def arranged(names: Iterable[str], question: Sequence[str]) -> list[str]:
 
 def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
     """Return by design name the parameters that become columns: knobs, and parameters changed at some point."""
-    chosen: dict[str, dict[str, None]] = {}
+    columns: dict[str, dict[str, None]] = {}
     kinds: dict[str, tuple[type, str]] = {}
     for design in designs:
-        known = design.parameters.file.parameter
-        if design.name not in chosen:
-            chosen[design.name] = {name: None for name, parameter in known.items() if parameter.kind == "knob"}
-        chosen[design.name].update(dict.fromkeys(design.parameters.changed()))
+        parameters = design.parameters.file.parameter
+        if design.name not in columns:
+            columns[design.name] = {name: None for name, parameter in parameters.items() if parameter.kind == "knob"}
+        columns[design.name].update(dict.fromkeys(design.parameters.changed()))
     for design in {design.name: design for design in designs}.values():
-        for name in chosen[design.name]:
+        for name in columns[design.name]:
             if RENAMED.get(name, name) in SCHEMA or name.startswith(UTILIZATION):
                 raise InputError(f"knob {name!r} of {design.name} has the name of a column of every sweep")
             kind = type(design.parameters.file.parameter[name].value)
@@ -219,4 +220,4 @@ def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
                 raise InputError(
                     f"knob {name!r} is text in one of {first_design}, {design.name} and a number in the other"
                 )
-    return {name: list(names) for name, names in chosen.items()}
+    return {name: list(names) for name, names in columns.items()}

@@ -113,8 +113,8 @@ def sample(
 def _space(base: Design, name: str, values: Values) -> Callable[[float], Value]:
     """Return the function from 0 <= u < 1 to a value of a knob; raises UnknownNameError, InputError."""
     if not isinstance(values, Span):
-        chosen = listed(base, name, values)
-        return lambda u: chosen[min(floor(u * len(chosen)), len(chosen) - 1)]
+        choices = listed(base, name, values)
+        return lambda u: choices[min(floor(u * len(choices)), len(choices) - 1)]
     low, high = ends(base, name, values)
     if values.log and low <= 0:
         raise InputError(f"a logarithmic span of knob {name} must begin above 0, got {low}")

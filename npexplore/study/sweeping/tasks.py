@@ -55,8 +55,8 @@ def run_tasks(
     """
     count = usable_cores() if workers is None else workers
     copies = executor is None and count > 1 and len(points) > 1 and can_fork()
-    chosen = Forked((task, points), count) if copies else pool(executor, workers)
-    with chosen as running, closing(tasks(points, task, running, takes_long)) as results:
+    worker_pool = Forked((task, points), count) if copies else pool(executor, workers)
+    with worker_pool as running, closing(tasks(points, task, running, takes_long)) as results:
         begun()
         for numbers_and_result in results:
             if numbers_and_result is not None:

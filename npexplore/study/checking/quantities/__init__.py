@@ -50,8 +50,8 @@ GENERAL: Mapping[str, Quantity] = {  # rules for a machine without published row
 
 def quantity_of(row: Row) -> Quantity | None:
     """Return the rule that predicts a row, None if there is none; a rule for its key overrides one for its quantity."""
-    known = QUANTITIES.get(row.design, GENERAL)
-    return known.get(row.key) or known.get(row.quantity)
+    rules = QUANTITIES.get(row.design, GENERAL)
+    return rules.get(row.key) or rules.get(row.quantity)
 
 
 def without_rule(row: Row) -> str:

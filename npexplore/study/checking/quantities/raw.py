@@ -44,10 +44,10 @@ def at(version: str, load: int | str | None = None, **knobs: str | float) -> Poi
 
 def point_of(row: Row) -> Point:
     """Return the point of a row; 1500-byte packets if the row names none."""
-    chosen = {name: value for name, value in knobs_of(row).items() if name != "version"}
+    knobs = {name: value for name, value in knobs_of(row).items() if name != "version"}
     load = "trace" if row.conditions.get("mix") == "trace" else row.conditions.get("packet_bytes")
     version = row.conditions.get("version") or USUAL_VERSION.value
-    return at(str(version), int(load) if isinstance(load, float | int) else load, **chosen)
+    return at(str(version), int(load) if isinstance(load, float | int) else load, **knobs)
 
 
 def baseline_of(row: Row) -> Point:
@@ -57,11 +57,11 @@ def baseline_of(row: Row) -> Point:
         for name, value in row.conditions.items()
         if name.startswith("baseline_") and name != "baseline_packet_bytes"
     }
-    known, point = numbers().file.parameter, point_of(row)
+    parameters, point = numbers().file.parameter, point_of(row)
     return Point.of(
         point.design,
         point.mix,
-        {**dict(point.knobs), **{k: known[k].check(k, v) for k, v in changed.items()}},
+        {**dict(point.knobs), **{k: parameters[k].check(k, v) for k, v in changed.items()}},
         point.share,
     )
 

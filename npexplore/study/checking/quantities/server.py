@@ -26,14 +26,14 @@ MHZ, US = units.factor("MHz"), units.factor("us")
 
 def offered(row: Row) -> float:
     """Return the highest rate of a row's traffic generators in Mpps, from input rows of the ledger."""
-    conditions, known = row.conditions, facts()
+    conditions, inputs = row.conditions, facts()
     flows_key = f"xdp.gen.flows{int(float(conditions.get('flows', 0)))}"
-    if flows_key in {row.key for row in known}:
-        return float(known[flows_key].point or 0)
+    if flows_key in {row.key for row in inputs}:
+        return float(inputs[flows_key].point or 0)
     if conditions.get("program") == "katran":
-        return float(known["xdp.gen.katran"].point or 0)
+        return float(inputs["xdp.gen.katran"].point or 0)
     two_generators = conditions.get("stack") == "dpdk" or conditions.get("cqe_compress") == "on"
-    return float(known["xdp.gen.two" if two_generators else "xdp.gen.one"].point or 0)
+    return float(inputs["xdp.gen.two" if two_generators else "xdp.gen.one"].point or 0)
 
 
 def point_of(row: Row) -> Point:
@@ -101,8 +101,8 @@ def _transactions(row: Row) -> float:
 
 
 def _attacked(on: bool) -> Parameters:
-    chosen = {"stack": "xdp", "program": "ddos_filter"} if on else {"stack": "linux", "program": "udp_no_port"}
-    return design("server").parameters.with_(**chosen)
+    settings = {"stack": "xdp", "program": "ddos_filter"} if on else {"stack": "linux", "program": "udp_no_port"}
+    return design("server").parameters.with_(**settings)
 
 
 def _latencies(row: Row) -> tuple[float, float]:

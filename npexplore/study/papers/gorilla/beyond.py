@@ -91,8 +91,8 @@ def reads_of(p: Parameters, proto: str, op: str) -> float:
     lookups = 0 if not levels else 2 if op == "lufc" else 1
     reads_per_lookup = levels - (1 if levels and p.first_level == "chip" else 0)
     counting = COUNTERS / float(p.counter_flush) if op == "lufc" else 0.0
-    counted = "on" if op == "lufc" else "off"
-    miss_share = 1 - cached_share(p.with_(proto=proto, flow_counting=counted)) if lookups else 1.0
+    flow_counting = "on" if op == "lufc" else "off"
+    miss_share = 1 - cached_share(p.with_(proto=proto, flow_counting=flow_counting)) if lookups else 1.0
     return lookups * reads_per_lookup * miss_share + counting
 
 

@@ -25,8 +25,8 @@ OPERATIONS = ("lu", "lufc")
 def reads(proto: str, op: str) -> int:
     """Return a packet's reads: for the destination's lookup (lu), or for both lookups and the counters (lufc)."""
     levels = LEVELS[one_of("protocol", proto, LEVELS)]
-    counted = one_of("operation", op, OPERATIONS) == "lufc"
-    return (2 * levels + COUNTERS) if counted else levels
+    has_counters = one_of("operation", op, OPERATIONS) == "lufc"
+    return (2 * levels + COUNTERS) if has_counters else levels
 
 
 def reads_of_mix(mix: Mapping[str, float], op: str) -> float:

@@ -117,7 +117,7 @@ def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs
     """
     import pandas as pd
 
-    points: list[dict[str, Value]] = [{**knobs, **chosen} for chosen in choices.values()]
+    points: list[dict[str, Value]] = [{**knobs, **choice} for choice in choices.values()]
     rows: list[dict[str, Any]] = []
     for name, answer in zip(choices, simulated(design, points), strict=True):
         busy = answer.utilization.get("order")

@@ -66,8 +66,8 @@ def synthetic_routes6(
     if not 1 <= prefixes <= MOST_PREFIXES:
         raise InputError(f"prefixes of a synthetic table must be 1 to {MOST_PREFIXES}, got {prefixes}")
     prefixes_of_block = rng.multinomial(prefixes, weights(p))
-    chosen = rng.choice(1 << (FIRST - 3), len(prefixes_of_block), replace=False).astype(np.uint64)
-    blocks = np.uint64(FIRST_UNICAST) + chosen
+    numbers = rng.choice(1 << (FIRST - 3), len(prefixes_of_block), replace=False).astype(np.uint64)
+    blocks = np.uint64(FIRST_UNICAST) + numbers
     keys, block = np.empty(0, np.uint64), np.empty(0, np.int64)
     while len(keys) < prefixes:
         lacking = prefixes_of_block - np.bincount(block, minlength=len(prefixes_of_block))

@@ -70,11 +70,11 @@ def gains(records: list[dict[str, Any]], more: str) -> dict[int, float]:
 
 def common_threads(stores: str) -> tuple[int, ...]:
     """Return the numbers of threads with which engines of all virtual routers' programs were synthesised."""
-    known = [
+    threads_by_program = [
         {s.threads for s in syntheses() if (s.program, s.stores, s.scheduler) == (program, stores, "ready")}
         for program in PROGRAMS
     ]
-    return tuple(sorted(set.intersection(*known)))
+    return tuple(sorted(set.intersection(*threads_by_program)))
 
 
 def engines_of(design: Design, stores: str, scaled: bool = False) -> Engines:

@@ -131,18 +131,18 @@ def consolidate(
 
 def _merge_while_it_saves(groups: Sequence[Sized], size: Callable[[Group], Sized]) -> list[Sized]:
     processors = list(groups)
-    known: dict[Group, Sized] = {}
+    merged_processors: dict[Group, Sized] = {}
     while True:
         best: tuple[float, int, int, Sized] | None = None
         for a, b in combinations(range(len(processors)), 2):
             if not processors[a].group.protocols & processors[b].group.protocols:
                 continue
             merged_group = processors[a].group + processors[b].group
-            if merged_group not in known:
-                known[merged_group] = size(merged_group)
-            saves = processors[a].area + processors[b].area - known[merged_group].area
+            if merged_group not in merged_processors:
+                merged_processors[merged_group] = size(merged_group)
+            saves = processors[a].area + processors[b].area - merged_processors[merged_group].area
             if saves > 1e-12 and (best is None or saves > best[0]):
-                best = saves, a, b, known[merged_group]
+                best = saves, a, b, merged_processors[merged_group]
         if best is None:
             return sorted(processors, key=lambda processor: -processor.area)
         _, a, b, merged = best

@@ -25,12 +25,12 @@ def sdram_transfers(design: Design) -> pd.DataFrame:
     p = design.parameters
     mps = -(-p.packet_bytes // p.mp_bytes)
     clock, command_ns = p.sdram_word_ns, p.sdram_command_ns + p.sdram_precharge_ns
-    named = (
+    transfers = (
         ("RFIFO to SDRAM", "the receiver thread moves the packet to SDRAM", p.mp_bytes * mps, 2 * mps),
         ("marked header to SDRAM", "it is marked with a DSCP in the header", p.header_write_bytes, 1),
         ("SDRAM to TFIFO", "sends the entire packet in SDRAM to TFIFO", p.mp_bytes * mps, 2 * mps),
     )
-    rows = [(*transfer, transfer[3] * command_ns / clock + transfer[2] / LONGWORD_PAIR) for transfer in named]
+    rows = [(*transfer, transfer[3] * command_ns / clock + transfer[2] / LONGWORD_PAIR) for transfer in transfers]
     return pd.DataFrame(rows, columns=["transfer", "said", "bytes", "commands", "clocks"])
 
 

@@ -103,9 +103,9 @@ def beside_printed(table: pd.DataFrame) -> pd.DataFrame:
     """Return gains minus printed gains in percentage points, by reading and step, with a column per trace."""
     rows = load()
     step = {("hb", "base"): "hb", ("fcb", "hb"): "fcb", ("fcb_tb", "fcb"): "fcb_tb", ("fcb_tb", "base"): "total"}
-    named = [step[pair] for pair in zip(table["scheme"], table["baseline"], strict=True)]
-    printed = [rows[f"ixp2400.improvement.{s}.{mix}"].point for s, mix in zip(named, table["mix"], strict=True)]
-    missed = table.assign(step=named, miss=table["gain"] - np.array(printed, dtype=float))
+    step_names = [step[pair] for pair in zip(table["scheme"], table["baseline"], strict=True)]
+    printed = [rows[f"ixp2400.improvement.{s}.{mix}"].point for s, mix in zip(step_names, table["mix"], strict=True)]
+    missed = table.assign(step=step_names, miss=table["gain"] - np.array(printed, dtype=float))
     wide = missed.pivot(index=["reading", "step"], columns="mix", values="miss")
     order = [(reading, name) for reading in dict.fromkeys(table["reading"]) for name in step.values()]
     return wide.loc[order].reset_index()

@@ -85,5 +85,5 @@ def accesses(design: Design, workload: Workload | None = None, *, start_s: float
 
 def busy_share(table: pd.DataFrame, lane: str, length_ns: float) -> float:
     """Return the share of 0 .. length_ns in which a lane of `accesses` is held."""
-    chosen = table[table["lane"] == lane]
-    return float((chosen["end_ns"].clip(0, length_ns) - chosen["start_ns"].clip(0, length_ns)).sum() / length_ns)
+    holds = table[table["lane"] == lane]
+    return float((holds["end_ns"].clip(0, length_ns) - holds["start_ns"].clip(0, length_ns)).sum() / length_ns)

@@ -49,13 +49,13 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    known = {row["key"]: row for row in rows}
+    row_of_key = {row["key"]: row for row in rows}
     table = []
     for number, (sentence, claims) in enumerate(CONCLUSIONS, 1):
         for key, tested_as in claims:
-            if key not in known:
-                raise UnknownNameError("row of the check", key, known)
-            row = known[key]
+            if key not in row_of_key:
+                raise UnknownNameError("row of the check", key, row_of_key)
+            row = row_of_key[key]
             value, low, high = row["simulated"], row["lo"], row["hi"]
             printed = low is not None or high is not None
             holds = (value >= (low if low is not None else value) and value <= (high if high is not None else value)

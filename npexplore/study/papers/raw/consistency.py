@@ -210,12 +210,12 @@ def readings(ledger: Ledger | None = None) -> list[tuple[tuple[str, ...], Answer
     Possible combinations come first, and among them those with the fewest assumptions.
     """
     answers = []
-    for chosen in product(*READINGS.values()):
-        chain = relations(_words(chosen), ledger)
+    for combination in product(*READINGS.values()):
+        chain = relations(_words(combination), ledger)
         answer = consistent(chain)
         if answer.possible:
             answer = consistent(chain, sorted({name for relation in chain for name in relation.powers}))
-        answers.append((chosen, answer))
+        answers.append((combination, answer))
     return sorted(answers, key=lambda item: (sum(abs(math.log(x)) for x in item[1].off.values()), assumed(item[0])))
 
 
@@ -239,12 +239,12 @@ def alternatives(ledger: Ledger | None = None) -> list[tuple[str, str, list[str]
     if not combinations[0][1].possible:
         raise InputError("no reading of the printed numbers is possible")
     rows = []
-    for row, usual in zip(READINGS, default, strict=True):
+    for row, default_words in zip(READINGS, default, strict=True):
         for words in READINGS[row]:
-            if words == usual:
+            if words == default_words:
                 continue
-            chosen = [words if other == row else plain for other, plain in zip(READINGS, default, strict=True)]
-            answer, chain = dict(combinations)[tuple(chosen)], relations(_words(chosen), ledger)
+            combination = [words if other == row else plain for other, plain in zip(READINGS, default, strict=True)]
+            answer, chain = dict(combinations)[tuple(combination)], relations(_words(combination), ledger)
             conflict = [] if answer.possible else smallest_conflict(chain)
             rows.append((row, words, conflict, math.exp(sum(abs(math.log(x)) for x in answer.off.values()))))
     return rows
