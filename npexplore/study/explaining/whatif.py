@@ -144,7 +144,7 @@ def what_if(
     """Return all single changes of a machine at this design point, ranked by gain, and the knees of its knobs.
 
     design: the machine. workload: the packets (None: the design's own). seed: seed of the simulations. executor,
-    workers: where simulations run (None: processes on this computer). progress: called with (points done, all points).
+    workers: where simulations run (None: threads, or processes in a command). progress: called with (points done, all).
     """
     options: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
     return list(what_if_in_stages(design, workload, early=False, **options))[-1]

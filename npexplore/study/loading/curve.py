@@ -164,8 +164,8 @@ def load_curve(
     rate (None: 20 loads, 5 % to 115 % of it). seeds: number of simulations at each load. packets: measured packets at
     each load (None: 16,384, fewer if a packet takes many events). estimate: also estimate each load (budget 1 s each);
     a load too near saturation has no estimate (None: estimate unless `packets` or `seeds` is set). executor, workers:
-    where the simulations run (None: processes on this computer). store: a Parquet file from which a stopped curve is
-    resumed. resume: whether to use the rows in the store. progress: called with (points done, total points).
+    where simulations run (None: threads, or processes in a command). store: a Parquet file from which a stopped curve
+    is resumed. resume: whether to use the rows in the store. progress: called with (points done, total points).
     Raises InputError.
 
     Example:
