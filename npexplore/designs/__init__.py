@@ -1,6 +1,6 @@
-"""The machines: DESIGNS lists them; a machine file or a Python file of the user's own works in a name's place.
+"""The machine designs: DESIGNS lists them; a path to a user's machine file or Python file works in place of a name.
 
-Names are imported when they are first used: `designs/listed.py` alone imports no kernel.
+Names are imported when they are first used, so that importing `designs/listed.py` alone loads no kernel.
 """
 
 from typing import TYPE_CHECKING

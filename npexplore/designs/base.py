@@ -1,4 +1,4 @@
-"""Design: what users hold. Parameters from a machine file, a function that builds the machine, and the solvers.
+"""`Design`, the class that users work with: parameters, a function that builds the machine, and methods that solve it.
 
 d = npexplore.design("ixp2400").with_(scheme="fcb_tb")
 d.bounds(w); d.queueing(w); d.simulate(w, seed=1)
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from npexplore.solve.solver_answers import SolverAnswers
 
 
-RTL_PACKETS = 20_000  # through generated hardware
+RTL_PACKETS = 20_000  # packets sent through the generated hardware by default
 
 
 @dataclass(frozen=True)
 class Design(MachineDescription):
-    """A machine with values for its parameters; `npexplore.design` returns one, users seldom make one themselves.
+    """A machine with values for its parameters. Users get one from `npexplore.design` and seldom construct one.
 
-    Args, beside those of `MachineDescription`:
-        hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
-        runs: (design, run of a packet program, its packets, costs) -> the design that runs it (None: it runs none).
-        program: what it runs: packets, costs, cycles by path (None: none).
-        costs: the usual cost table of programs on it.
+    Args, in addition to those of `MachineDescription`:
+        hardware: (parameters, packets) -> a cycle-by-cycle simulation of its generated Verilog (None: it has none).
+        runs: (design, run of a packet program, its packets, costs) -> the design that executes it (None: it cannot).
+        program: the packet program that the design executes: packets, costs, cycles by path (None: no program).
+        costs: the name of the default cost table for packet programs.
 
     Example:
         >>> import npexplore as npx
@@ -71,7 +71,7 @@ class Design(MachineDescription):
         reader: Callable[[Parameters, Path], Workload] | None = None,
         hardware: Callable[[Parameters, int], Prediction] | None = None,
     ) -> Design:  # fmt: skip
-        """Return the design of a machine file (name in models/machines, or path) with that file's values."""
+        """Return the design of a machine file, with the file's values; `name` is in models/machines, or a path."""
         file = load_machine(name)
         return Design(file.name, Parameters(file), build, own, dress, memory, reader, hardware)
 
@@ -85,16 +85,16 @@ class Design(MachineDescription):
         Args:
             program: what `npexplore.program` returns, or its file.
             packets: a capture of Ethernet frames, or its path.
-            section: the program of the file, where it has several.
-            maps: first contents of its maps, as for `Program.run`.
-            costs: what instructions and helpers cost: a table of models/processors, a file, or a `CostTable` (None: the
-                design's usual one).
-            seed: of the program's random numbers.
-            router: whose tables `fib_lookup` asks: a configuration, its file, or an example's name.
+            section: which program of the file to run, if the file holds several.
+            maps: initial contents of the program's maps, as for `Program.run`.
+            costs: costs of instructions and helpers: a table in models/processors, a file, or a `CostTable` (None: the
+                design's default).
+            seed: seed of the program's random numbers.
+            router: the router whose tables `fib_lookup` reads: a configuration, its file, or an example's name.
 
         Raises:
-            RefusedError: a design that runs no programs, or a program that faults.
-            InputError: an event without a price; a map or program that cannot be read.
+            RefusedError: the design runs no packet programs, or the program faults.
+            InputError: the cost table lacks an event's cost, or a map or program cannot be read.
         """
         from npexplore.packets import read_capture
         from npexplore.programs import CostTable, Program, read_costs
@@ -102,7 +102,7 @@ class Design(MachineDescription):
 
         if self.runs is None:
             raise RefusedError(f"design {self.name} runs no packet programs; server and nfp4000 do")
-        one = program if isinstance(program, Program) else loaded(program, section)
+        packet_program = program if isinstance(program, Program) else loaded(program, section)
         table = costs if isinstance(costs, CostTable) else read_costs(costs or self.costs)
         capture = read_capture(packets) if isinstance(packets, str | Path) else packets
         fib = None
@@ -110,7 +110,7 @@ class Design(MachineDescription):
             from npexplore.testing.fib import forwarding_tables
 
             fib = forwarding_tables(router)
-        run = one.run(capture, maps=maps, seed=seed, keep=False, fib=fib)
+        run = packet_program.run(capture, maps=maps, seed=seed, keep=False, fib=fib)
         return self.runs(self, run, capture, table)
 
     def depends_on(self, workload: WorkloadLike | None = None) -> set[str]:
@@ -119,7 +119,7 @@ class Design(MachineDescription):
 
         def names() -> set[str]:
             fresh = replace(self, parameters=self.fitted(packets).parameters.with_())
-            with suppress(RefusedError):  # what cannot be told is refused after all was read
+            with suppress(RefusedError):  # a refusal comes after all parameters were read
                 under_load(fresh.machine(), fresh.workload(packets))
             return set(fresh.parameters.read)
 
@@ -130,12 +130,12 @@ class Design(MachineDescription):
         return prepared(self, self.packets(workload)).under_load()
 
     def bounds(self, workload: WorkloadLike | None = None) -> Prediction:
-        """Return the roofline: the upper bound of throughput and the resource that sets it (workload None: its own)."""
+        """Return the roofline, an upper bound of throughput, and the bottleneck (workload None: the design's own)."""
         ready = prepared(self, self.packets(workload))
         return bounds(ready.machine, ready.workload, ready.under_load())
 
     def queueing(self, workload: WorkloadLike | None = None) -> Prediction:
-        """Return the queueing model's prediction; raises RefusedError if no model applies (the message says why)."""
+        """Return the queueing model's prediction; raises RefusedError, with the reason, if no model applies."""
         from npexplore.solve.queueing_model import queueing
         from npexplore.solve.validity import check_arrivals
 
@@ -150,12 +150,11 @@ class Design(MachineDescription):
 
         Args:
             workload: the packets (None: the design's own).
-            phases: replace constant times by Erlang times of so many phases, 1 for exponential ones (None: refuse
-                constant times).
+            phases: replace constant times by Erlang times of this many phases; 1: exponential (None: refuse them).
             most_states: the largest number of states (None: 100,000).
 
         Raises:
-            RefusedError: a machine without a Markov chain, or with too many states.
+            RefusedError: the machine has no Markov chain, or the chain has too many states.
         """
         from npexplore.solve.machine_chain import MOST_STATES, ctmc
 
@@ -173,13 +172,11 @@ class Design(MachineDescription):
             workload: the packets (None: the design's own).
             seed: seed of the first replication.
             seeds: the number of replications, with seeds counted from `seed`, or the seeds themselves.
-            packets: packets measured in each replication (None: enough to represent a mix; of a capture with its own
-                times all that are left).
-            warm_up: packets before those, not measured (None: an eighth of `packets`; of a capture with its own times
-                none).
+            packets: packets measured per replication (None: enough for a mix; of a timed capture, all after warm-up).
+            warm_up: packets before the measured ones (None: an eighth of `packets`; of a timed capture, none).
             window_s: measure this many seconds instead of a number of packets (None: the machine's own window, if any).
             boot_s: seconds before the window begins.
-            breakdown: also record where the time of packets went; costs up to a tenth more.
+            breakdown: also record each resource's part of the latency; takes up to a tenth more run time.
             progress: called after every batch of packets.
 
         Raises:
@@ -201,32 +198,31 @@ class Design(MachineDescription):
         port: str | None = None, any_station: bool = False, resume: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> PacketRun:  # fmt: skip
-        """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
+        """Return the outcome of each packet of a capture that arrives at its recorded times (docs/packet_run.md).
 
         Args:
-            capture: a capture whose packets have time stamps, or its path; or a path for each input port's name, whose
-                packets come in the order of their time stamps. Packets that are not IP are left out.
-            seed: of the random numbers; the totals are those of `simulate` with this seed.
-            speed: how many times as fast the packets come (None: as they came).
-            rate: scale all times so that this is the mean rate: packets a second, or text such as "4 Gb/s".
-            loops: how often the packets come, one loop after the other.
-            by_resource: also say how long each packet was served, waited and was held up at each resource.
-            memory_bytes: refuse a run that needs more (None: more than there is).
-            folder: keep what grows with the packets in unnamed files there (None: in memory); it is made if it is not
-                there. It gets `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here,
-                addresses are not kept; `flows()` reads its files again.
-            router: a golden router; a program that reads `packet.drop_reason` or `packet.sent_bytes` works by what it
-                decides of each packet. `npexplore.solvers.route_run` forwards the frames afterwards.
-            port: the router's port by which all packets come, unless each port has a capture (None: its first).
+            capture: a capture whose packets have time stamps, or its path; or a mapping from the names of input ports
+                to paths, whose packets are merged by their time stamps. Packets that are not IP are left out.
+            seed: seed of the random numbers; the totals equal those of `simulate` with this seed.
+            speed: factor by which arrivals are sped up (None: the recorded times).
+            rate: scale all times to this mean rate: packets a second, or text such as "4 Gb/s".
+            loops: how many times the capture is repeated.
+            by_resource: also record each packet's service, waiting and held-up time at each resource.
+            memory_bytes: refuse a run that needs more memory (None: more than the computer has).
+            folder: store arrays whose size grows with the packets in unnamed files in this folder, which is created if
+                missing (None: in memory). The run also writes `packets.parquet` there, one row per packet. Addresses of
+                a capture that is read here are not stored; `flows()` reads the capture's files again.
+            router: a golden router, whose decision for each packet a program gets if it reads `packet.drop_reason` or
+                `packet.sent_bytes`. `npexplore.solvers.route_run` forwards the frames afterwards.
+            port: the router's port by which all packets arrive, unless each port has a capture (None: its first port).
             any_station: the router forwards frames whatever their destination MAC address.
-            resume: keep checkpoints in the folder, and go on from the last one there if it is of the same run; they
-                stay until `npexplore.engine.checkpoint.forget`.
-            progress: called during the run with the number of packets that have arrived, and of all.
+            resume: store checkpoints in the folder, and continue from the last one of the same run. They stay until
+                `npexplore.engine.checkpoint.forget`.
+            progress: called during the run with the number of packets that have arrived and the total number.
 
         Raises:
-            RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
-            InputError: a capture without an IP packet or without time stamps, both a speed and a rate, or too little
-                memory.
+            RefusedError: the design cannot take these packets, or cannot identify single packets.
+            InputError: a capture without IP packets or time stamps, both a speed and a rate, or too little memory.
         """
         from npexplore.machine.workload_sources import first_packet, looped, speed_ratio, timed
         from npexplore.mapped_arrays import arrays_in_files
@@ -254,8 +250,8 @@ class Design(MachineDescription):
                 read = read_capture(capture, columns=columns) if isinstance(capture, str | Path) else capture
             with Task("laying out the capture: 1 of 3, times") as task:
                 packets, rows = timed(read)
-                dressed = self.dress is not None
-                check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes, dressed=dressed)
+                has_dress = self.dress is not None
+                check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes, dressed=has_dress)
                 packets, rows = looped(packets, rows, loops)
                 captured = packets
                 if speed is not None:
@@ -264,12 +260,19 @@ class Design(MachineDescription):
                     packets = packets.with_arrivals("timestamps", rate)
                 task.describe("laying out the capture: 2 of 3, the router's verdicts")
                 if router is not None and (
-                    read_columns := verdicts_read(self.machine(packets), self.workload(first_packet(packets)))
+                    verdict_columns := verdicts_read(self.machine(packets), self.workload(first_packet(packets)))
                 ):
                     names = (port or router.ports[0].name,) if ports is None else ports.names
-                    faster = speed_ratio(captured, packets)
+                    speed_factor = speed_ratio(captured, packets)
                     packets = with_verdicts(
-                        packets, rows, read, router, names, faster, any_station=any_station, columns=read_columns
+                        packets,
+                        rows,
+                        read,
+                        router,
+                        names,
+                        speed_factor,
+                        any_station=any_station,
+                        columns=verdict_columns,
                     )
                 task.describe("laying out the capture: 3 of 3, kinds of packets")
                 ready = prepared(self.by_packets(), packets)
@@ -288,13 +291,13 @@ class Design(MachineDescription):
 
         Args:
             workload: the packets (None: the design's own).
-            precision: relative half width asked of the throughput (saturated) or of the mean latency.
-            budget: what all runs together may take: text such as "5 s", or seconds, of 10 million events each.
-            seed: of the random numbers; seed, precision and budget give the same answer on any computer.
-            runs: make exactly so many runs (None: as many as precision and budget need; `about` has their number).
+            precision: target for the relative half width: of the throughput (saturated) or of the mean latency.
+            budget: limit on all runs together: text such as "5 s", or seconds; each second means 10 million events.
+            seed: seed of the random numbers; seed, precision and budget give the same answer on any computer.
+            runs: make exactly this many runs (None: as many as precision and budget need; `about` has the number).
 
         Raises:
-            RefusedError: no interval would be honest: a load too near the saturated rate, or between modes.
+            RefusedError: no valid interval exists: the load is too near the saturated rate, or between modes.
             SimulationError: the simulation makes no progress, for example because of a deadlock.
         """
         from npexplore.solve.estimate.estimate import estimate
@@ -312,14 +315,14 @@ class Design(MachineDescription):
         return estimate(subject, seed=seed, precision=precision, budget_s=budget_s, runs=runs)
 
     def rtl(self, workload: WorkloadLike | None = None, packets: int | None = None) -> Prediction:
-        """Return the rate and latency of the design's generated hardware, cycle by cycle (docs/hardware_rates.md).
+        """Return rate and latency of the design's Verilog, simulated cycle by cycle (docs/hardware_rates.md).
 
         Args:
-            workload: None; the hardware is fed the design's own packets.
+            workload: must be None; the hardware receives the design's own packets.
             packets: packets sent through it (None: 20,000).
 
         Raises:
-            RefusedError: a design without hardware, knobs that no template has, or no Verilator on the path.
+            RefusedError: the design has no Verilog, no template has a knob's value, or Verilator is not on the path.
         """
         if self.hardware is None:
             raise RefusedError(f"rtl: design {self.name} has no hardware")
@@ -328,12 +331,12 @@ class Design(MachineDescription):
         return self.hardware(self.parameters, packets or RTL_PACKETS)
 
     def explain(self, workload: WorkloadLike | None = None, **options: Any) -> SolverAnswers:
-        """Return the three predictions, the bottleneck, the headroom and what would help (see npexplore.explain)."""
+        """Return three predictions, the bottleneck, the headroom and the most effective changes (npexplore.explain)."""
         explanation: SolverAnswers = registered_function("Design.explain")(self, self.packets(workload), **options)
         return explanation
 
     def formula(self, workload: WorkloadLike | None = None) -> Formulas:
-        """Return ceilings and light-load latency as formulas of the knobs and of the packet (SymPy, LaTeX, text)."""
+        """Return throughput ceilings and light-load latency as formulas of knobs and packet (SymPy, LaTeX, text)."""
         formulas: Formulas = registered_function("Design.formula")(self, self.packets(workload))
         return formulas
 

@@ -1,9 +1,9 @@
-"""A machine of resources in a row, a fork or a loop, with threads in front: from steps to a Design, without a program.
+"""`machine_of`: a Design from resources and a list of steps (sequence, loop, branch, fork), without a Python program.
 
     npx.machine_of([npx.resource("hash_unit"), npx.resource("banks")], threads=8)
     npx.machine_of(parts, steps=["hash_unit", {"loop": 3, "steps": ["banks"]}])
 
-The same steps stand in a machine file as `steps` of a pool (machine/described/steps.py).
+A machine file uses the same steps as `steps` of a pool (machine/described/steps.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Placed(Protocol):
 
     @property
     def operands(self) -> Mapping[str, OperandValue]:
-        """Values of its visit's operands."""
+        """The operands of the visit, by name."""
 
 
 def machine_of(
@@ -40,15 +40,15 @@ def machine_of(
     """Return a machine whose threads take each packet through steps, one resource after the other.
 
     Args:
-        resources: resources (`npexplore.resource`, or of npexplore.machine), each with a name of its own.
+        resources: resources (`npexplore.resource`, or of npexplore.machine) with different names.
         steps: texts "NAME" or "NAME.VISIT(operand=value)", and tables {"loop": 3, "steps": [...]},
             {"branch": 0.2, "steps": [...]}, {"fork": [...]}, {"hold": "NAME", "steps": [...]} (None: each resource
-            once, in their order).
-        threads: packets that are on their way at once.
+            once, in the order given).
+        threads: the largest number of packets in the machine at once.
         name: the machine's name.
 
     Raises:
-        InputError: a step that cannot be read, or names what there is not.
+        InputError: a step cannot be read, or names an unknown resource or visit.
 
     Example:
         >>> import npexplore as npx
@@ -57,10 +57,10 @@ def machine_of(
         'banks.bank'
     """
     parts = list(resources)
-    machines = [one if isinstance(one, Resource) else one.resource for one in parts]
-    operands = {one.resource.name: one.operands for one in parts if not isinstance(one, Resource)}
-    by_name = {one.name: one for one in machines}
+    machine_resources = [part if isinstance(part, Resource) else part.resource for part in parts]
+    operands = {part.resource.name: part.operands for part in parts if not isinstance(part, Resource)}
+    by_name = {resource.name: resource for resource in machine_resources}
     text = program_text(list(by_name) if steps is None else list(steps), by_name, operands)
     program = TextProgram(text, Parameters(MachineFile(name=name, title="")), "steps")
-    home = next((one.name for one in machines if isinstance(one, Processor)), None)
-    return of_machine(Machine(name, Pool("thread", threads, program, home), resources=machines), text)
+    home = next((resource.name for resource in machine_resources if isinstance(resource, Processor)), None)
+    return of_machine(Machine(name, Pool("thread", threads, program, home), resources=machine_resources), text)

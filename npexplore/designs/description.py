@@ -1,4 +1,4 @@
-"""What a design is made of: parameters from a machine file, the function that builds the machine, and its packets."""
+"""`MachineDescription`: a machine file's parameters, the function that builds the machine, and its packets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npexplore.machine.workload import DROP_REASON, SENT_BYTES, Workload
 from npexplore.machine.workload_sources import WorkloadLike, as_workload
 from npexplore.mapped_arrays import copied, in_files
 
-LENGTH = "packet_bytes"  # the knob of a design with its own workload for the length of all its packets
+LENGTH = "packet_bytes"  # knob: the length of all packets of a design with its own workload
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class MachineDescription:
 
     Args:
         name: the design's name.
-        parameters: its parameters with their present values.
+        parameters: its parameters with their current values.
         build: parameters -> Machine.
-        own: parameters -> the design's own workload, for a design that needs no other (None: it needs one).
-        dress: (parameters, workload) -> the same packets with the further columns that the design's program reads. A
+        own: parameters -> the design's own workload (None: users must choose a workload).
+        dress: (parameters, workload) -> the same packets with the additional columns that the design's program reads. A
             design with its own workload accepts others only if it has this function.
-        memory: parameters -> bytes of on-chip memory by name, beyond those of the resources (for costs).
-        reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
+        memory: parameters -> bytes of on-chip memory by name, in addition to those of the resources (for costs).
+        reader: (parameters, file) -> the workload in a file of the design's own format; captures need no reader.
     """
 
     name: str
@@ -45,9 +45,9 @@ class MachineDescription:
 
     @takes_knobs
     def with_(self, **knobs: Value) -> Self:
-        """Return the design with some parameters changed, as `with_(threads=16)`.
+        """Return the design with some parameters changed, as in `with_(threads=16)`.
 
-        Raises UnknownNameError for a parameter that it does not have, InputError for a value out of range.
+        Raises UnknownNameError for an unknown parameter, InputError for a value out of range.
         """
         return replace(self, parameters=self.parameters.with_(**knobs))
 
@@ -59,31 +59,36 @@ class MachineDescription:
         Args:
             arrivals: an arrival process such as "poisson" (None: unchanged).
             rate: packets a second, or text with a unit such as "4 Gb/s".
-            speed: factor by which the packets' own times are sped up (2: twice as fast).
+            speed: factor by which the recorded arrival times are sped up (2: twice as fast).
         """
         if self.own is None:
             raise InputError(f"design {self.name} has no packets of its own; give a workload with these arrivals")
         return replace(self, own=Arriving(self.own, arrivals, rate, speed))
 
     def by_packets(self) -> Self:
-        """Return the design with its simulations measured over a number of packets instead of a fixed time window."""
+        """Return the design whose simulations measure a number of packets instead of a fixed time window."""
         return replace(self, build=ByPackets(self.build))
 
     def fitted(self, load: WorkloadLike | None) -> Self:
         """Return the design with its knob `packet_bytes`, if it has one, set to the longest packet of a workload."""
-        known = self.parameters.file.parameter
-        if load is None or self.own is None or LENGTH not in known:
+        parameter_records = self.parameters.file.parameter
+        if load is None or self.own is None or LENGTH not in parameter_records:
             return self
-        longest = max(int(self.packets(load).packet_bytes.max()), int(known[LENGTH].min or 0))
-        now = self.parameters.changed().get(LENGTH, known[LENGTH].value)  # not counted as read
-        return self if now == longest else self.with_(**{LENGTH: longest})
+        longest = max(int(self.packets(load).packet_bytes.max()), int(parameter_records[LENGTH].min or 0))
+        current_bytes = self.parameters.changed().get(
+            LENGTH, parameter_records[LENGTH].value
+        )  # does not mark it as read
+        return self if current_bytes == longest else self.with_(**{LENGTH: longest})
 
     @overload
     def packets(self, load: WorkloadLike) -> Workload: ...
     @overload
     def packets(self, load: None) -> None: ...
     def packets(self, load: WorkloadLike | None) -> Workload | None:
-        """Return what describes packets (`npexplore.workload`) as a workload, None for None; a file by its reader."""
+        """Return a description of packets (`npexplore.workload`) as a workload; None for None.
+
+        The design's `reader`, if any, reads the path of a file.
+        """
         if load is None:
             return None
         if self.reader is not None and isinstance(load, str | Path) and Path(load).is_file():
@@ -91,7 +96,7 @@ class MachineDescription:
         return as_workload(load)
 
     def machine(self, load: WorkloadLike | None = None) -> Machine:
-        """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
+        """Build the machine, for a workload if there is one; raises ModelError if parameters contradict each other."""
         parameters = self.fitted(load).parameters
         machine = self.build(parameters)
         if parameters.jitter:
@@ -100,9 +105,9 @@ class MachineDescription:
         return machine
 
     def workload(self, load: WorkloadLike | None = None) -> Workload:
-        """Return the workload given, or the design's own if None is given.
+        """Return `load` as this design's workload; for None, the design's own workload.
 
-        Raises InputError if the design has none of its own either, or has its own and accepts no other.
+        Raises InputError if `load` is None and the design has no workload of its own, or if it accepts only its own.
         """
         if load is None:
             if self.own is None:

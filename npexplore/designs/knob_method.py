@@ -1,4 +1,4 @@
-"""A method that takes knobs as keywords, whose signature lists those of its object: shells complete and show them."""
+"""Methods that take knobs as keywords: their signature lists the object's knobs, so that shells can complete them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class BoundKnobMethod:
-    """The method of one object."""
+    """A method with knobs as keywords, bound to one object."""
 
     def __init__(self, function: Callable[..., Any], holder: Any) -> None:
         self.__wrapped__, self.__self__ = function, holder
@@ -26,8 +26,8 @@ class BoundKnobMethod:
     @property
     def knobs(self) -> Mapping[str, Parameter]:
         """The knobs by name."""
-        known: Mapping[str, Parameter] = self.__self__.parameters.file.parameter
-        return known
+        knob_records: Mapping[str, Parameter] = self.__self__.parameters.file.parameter
+        return knob_records
 
     @property
     def __signature__(self) -> inspect.Signature:

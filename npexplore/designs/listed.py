@@ -1,6 +1,6 @@
-"""The listed designs, a machine file each, and who makes those whose program is Python.
+"""The listed designs: each has a machine file; designs whose program is Python also name their module.
 
-Only machine files are read; no resource kind, kernel or library of arrays is imported.
+This module reads machine files only and imports no resource kind, kernel or array library.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from npexplore.paths import share
 
 
 class Listed(NamedTuple):
-    """A listed design. module: makes it, by a function of its name (None: its machine file is the whole design).
+    """A listed design. module: has a function of the design's name that returns the design (None: the file suffices).
 
-    needs_workload: whether packets must be chosen; a design that does not need them brings its own.
+    needs_workload: whether users must choose a workload; otherwise the design has its own.
     """
 
     module: str | None
@@ -41,9 +41,9 @@ LISTED |= {
 
 
 def parameters_of(name_or_path: str | Path) -> Parameters | None:
-    """Return the parameters of a listed design, or of a TOML file that changes one; None for any other design.
+    """Return the parameters of a listed design, or of a TOML file that extends one; None for any other design.
 
-    Raises InputError for a file that is no machine file.
+    Raises InputError for a file that is not a machine file.
     """
     path = Path(name_or_path)
     if path.suffix == ".toml":

@@ -1,7 +1,7 @@
-"""Designs that Petri nets simulate: those of the shelf, and a net file of a user's own with a table [measure].
+"""Designs that are simulated as Petri nets: the listed ones, and a user's net file with a table [measure].
 
-A net's Prediction is that of its measures (solve/petri/measure.py). Bounds and queueing are those of the machine behind
-it, if there is one; a net alone has neither.
+A net's `Prediction` consists of its measures (solve/petri/measure.py). Bounds and queueing come from the machine that
+the net models; a net without a machine has neither.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from npexplore.solve.prediction import Prediction
 from npexplore.solve.seeds import seeds_from
 
 Structure = Mapping[str, tuple[object, ...]]
-PACKETS = 20_000  # measured in each seed
+PACKETS = 20_000  # packets measured per seed
 LENGTH = "packet_bytes"
 
 
 @dataclass(frozen=True)
 class NetDesign(Design):
-    """A design that a Petri net simulates.
+    """A design that is simulated as a Petri net.
 
-    net: its name in models/nets, or path. structure: values that parameters must have, since the net has them in its
-    structure. constants: of the net, that knobs set.
+    net: its name in models/nets, or its path. structure: the values that a parameter may have, because the net's
+    structure fixes them. constants: names of the net's constants that knobs set.
     """
 
     net: str | Path = ""
@@ -50,17 +50,17 @@ class NetDesign(Design):
     by_engine: ClassVar[bool] = False
 
     def drawn(self) -> Net:
-        """Return the net with the design's parameters; raises RefusedError for a structure that it does not have."""
-        for name, known in self.structure.items():
-            if self.parameters[name] not in known:
+        """Return the net with the design's parameters; raises RefusedError for a value that its structure excludes."""
+        for name, allowed in self.structure.items():
+            if self.parameters[name] not in allowed:
                 raise RefusedError(
-                    f"net {self.net} has {name} {known[0]} in its structure, got {self.parameters[name]}"
+                    f"net {self.net} has {name} {allowed[0]} in its structure, got {self.parameters[name]}"
                 )
         constants = {name: float(self.parameters[name]) for name in self.constants}
         return load_net(self.net, constants, self.parameters)
 
     def depends_on(self, workload: WorkloadLike | None = None) -> set[str]:
-        """Return the names of the parameters that the net reads, and those of the machine behind it."""
+        """Return the names of the parameters that the net and its machine read."""
         fresh = replace(self, parameters=self.parameters.with_())
         with suppress(RefusedError):
             fresh.drawn()
@@ -70,9 +70,9 @@ class NetDesign(Design):
         self, workload: WorkloadLike | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
         packets: int | None = None, progress: Callable[[int], None] | None = None, **_: Any,
     ) -> Prediction:  # fmt: skip
-        """Return the net's answer with 95 % intervals; packets: measured in each seed, about.
+        """Return the net's prediction with 95 % intervals; packets: approximate number measured per seed.
 
-        Raises RefusedError for packets that a net does not take, or that arrive otherwise than as fast as they can.
+        Raises RefusedError for packets that the net cannot take, and for arrivals that are not saturated.
         """
         net = self.drawn()
         load = self.workload(workload)
@@ -84,40 +84,44 @@ class NetDesign(Design):
 
 
 def net_design(path: str | Path) -> NetDesign:
-    """Return the design of a net file: its knobs are its constants that are numbers, and parameters of its machine.
+    """Return the design of a net file. Its knobs are the net's numeric constants and its machine's parameters.
 
-    Raises InputError for a file at fault, RefusedError for a net without the measures that a design needs.
+    Raises InputError for an invalid file, RefusedError for a net without the measures that a design needs.
     """
-    read, file = read_net_file(path)
-    name = read.name or file.stem
-    base = load_machine(read.machine) if read.machine else None
-    known = {} if base is None else base.parameter
+    net_file, path_of_net = read_net_file(path)
+    name = net_file.name or path_of_net.stem
+    machine_file = load_machine(net_file.machine) if net_file.machine else None
+    machine_parameters = {} if machine_file is None else machine_file.parameter
     numbers = {
-        key: Parameter(kind="knob", value=said, about="a constant of the net", source=file.name)
-        for key, said in read.constant.items()
-        if isinstance(said, int | float)
+        key: Parameter(kind="knob", value=value, about="a constant of the net", source=path_of_net.name)
+        for key, value in net_file.constant.items()
+        if isinstance(value, int | float)
     }
     for key in numbers:
-        if key in known:
-            raise InputError(f"{file.name}: constant.{key}: a parameter of machine {read.machine} has that name")
+        if key in machine_parameters:
+            raise InputError(
+                f"{path_of_net.name}: constant.{key}: a parameter of machine {net_file.machine} has that name"
+            )
     described = MachineFile(
-        name=name, title=read.about or name, paper="" if base is None else base.paper,
-        parameter={**known, **numbers}, extends=read.machine or None,
+        name=name, title=net_file.about or name, paper="" if machine_file is None else machine_file.paper,
+        parameter={**machine_parameters, **numbers}, extends=net_file.machine or None,
     )  # fmt: skip
     parameters = Parameters(described)
-    net = load_net(file, parameters=parameters)
-    missing = [key for key in ("throughput_bps", "rate_pps") if key not in net.measure]
+    net = load_net(path_of_net, parameters=parameters)
+    missing = [measure for measure in ("throughput_bps", "rate_pps") if measure not in net.measure]
     if missing:
         raise RefusedError(
-            f"{file.name}: a design needs the measures throughput_bps and rate_pps, {missing[0]} is missing"
+            f"{path_of_net.name}: a design needs the measures throughput_bps and rate_pps, {missing[0]} is missing"
         )
     check_measures(net)
-    own, dress = partial(_own, net), _as_it_is if net.feed else None
-    return NetDesign(name, parameters, partial(_alone, name), own=own, dress=dress, net=file, constants=tuple(numbers))
+    own_packets, dress = partial(_own, net), _as_it_is if net.feed else None
+    return NetDesign(
+        name, parameters, partial(_alone, name), own=own_packets, dress=dress, net=path_of_net, constants=tuple(numbers)
+    )
 
 
 def _own(net: Net, parameters: Parameters) -> Workload:
-    """Return what a net's file feeds; a net that takes no packets has one that stands for its tokens."""
+    """Return the packets in the net's file; for a net without packets, a single one that stands for its tokens."""
     columns = {name: column.astype(np.int64) for name, column in net.feed.items()}
     return Workload(
         "what its file feeds" if net.feed else "its own tokens", {LENGTH: np.ones(1, dtype=np.int64), **columns}
@@ -129,7 +133,7 @@ def _as_it_is(parameters: Parameters, load: Workload) -> Workload:
 
 
 def _alone(name: str, parameters: Parameters) -> Machine:
-    """Return what stands for the machine of a net that has none: whoever asks what packets do in it is refused."""
+    """Return a placeholder machine for a net without one; its program raises RefusedError when it is recorded."""
 
     def program(m: Recorder, packet: Packet) -> None:
         raise RefusedError(f"{name} is a Petri net: it is simulated, bounds and queueing need a machine")

@@ -1,8 +1,8 @@
-"""Machines made ready once: the same design, values and packets give the same machine, demands and rows of the engine.
+"""Caches of machines, demands and engine rows: the same design, values and packets are prepared only once.
 
-A point is asked several times (by solver, by seed), and between two questions nothing changes. Only build functions of
-this package are known to depend on their parameters alone; a user's own machine is made anew for every question.
-What is kept keeps what was read for it, and notes it with every use (npexplore/reads.py).
+Several solvers and seeds use the same design point. Only build functions of this package are known to depend on their
+parameters alone, so a user's machine is built again for every request. Every cache entry stores the parameters that
+were read to compute it, and reports them at every use (npexplore/reads.py).
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     from npexplore.engine.model import EngineModel, MachineCompiler
     from npexplore.solve.prediction import Prediction
 
-CACHED_MACHINES = 16  # machines that are kept, the latest
-DEMANDS = 128  # demands that are kept, the latest: small beside a machine's rows
-NAMES = 128  # sets of names of parameters that are kept, the latest
-MAX_CACHED_PACKETS = 20_000  # packets of a workload whose demands are kept
-LARGEST = 100_000  # packets of a workload whose machine is kept
+CACHED_MACHINES = 16  # cached machines, the most recently used
+DEMANDS = 128  # cached demands, the most recently used; they are small compared with a machine's rows
+NAMES = 128  # cached sets of parameter names, the most recently used
+MAX_CACHED_PACKETS = 20_000  # largest workload whose demands are cached
+LARGEST = 100_000  # packets of the largest workload whose machine is cached
 PACKAGE = __name__.partition(".")[0]
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let Python's collector of cycles rest while machines are made.
+    """Disable Python's cyclic garbage collector inside the block, while machines are built.
 
-    Hundreds of thousands of small objects are made and kept; to look through them again and again takes as long as
-    to make them. Of several threads, whoever began first ends the rest for all.
+    A build allocates hundreds of thousands of small objects that stay alive; collections would take as long as the
+    build. With several threads, the thread that disabled the collector enables it again for all.
     """
-    on = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if on:
+        if was_enabled:
             gc.enable()
 
 
 class DemandKey(NamedTuple):
-    """What demands hang on, and the file of the parameters, kept so that no other one has its number."""
+    """What demands depend on. `file` keeps the parameters' file alive, so that its `id` in the key stays unique."""
 
     key: Hashable
     file: object
@@ -62,14 +62,14 @@ class DemandKey(NamedTuple):
 
 @dataclass
 class Programs:
-    """A machine's programs for some packets, at whatever rate these arrive: demands, and rows of the engine."""
+    """A machine's recorded programs for some packets, at any arrival rate: its demands and engine rows."""
 
-    parameters: Parameters  # nobody else reads them: `hangs_on` is what the machine and its programs read
+    parameters: Parameters  # read by this machine and its programs only, so that `hangs_on` lists exactly their reads
     machine: Machine
     workload: Workload
-    reads: Reads = field(default_factory=dict)  # made for the machine
-    hangs_on: dict[str, Value] | None = None  # None until the rows are there: more may be read
-    demand_key: DemandKey | None = None  # what its demands hang on (None: more than is known)
+    reads: Reads = field(default_factory=dict)  # the reads that built the machine
+    hangs_on: dict[str, Value] | None = None  # values read; None until the rows exist, because more may be read
+    demand_key: DemandKey | None = None  # what its demands depend on (None: unknown)
     _under_load: UnderLoad | None = None
     _under_load_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
@@ -79,7 +79,7 @@ class Programs:
     _making: RLock = field(default_factory=RLock)
 
     def under_load(self, workload: Workload) -> UnderLoad:
-        """Return the demands; raises RefusedError or ModelError where there are none."""
+        """Return the demands; raises RefusedError or ModelError if they cannot be computed."""
         with self._making:
             self._remembered()
             if self._under_load is None:
@@ -93,7 +93,7 @@ class Programs:
             return replace(self._under_load, workload=workload)
 
     def model(self, workload: Workload) -> EngineModel:
-        """Return the arrays of the event engine."""
+        """Return the event engine's arrays."""
         from npexplore.engine.model import MachineCompiler
 
         with self._making:
@@ -117,7 +117,7 @@ class Programs:
                 return self._compiler.model(workload, demands)
 
     def pools(self) -> list[Recorded]:
-        """Return the recorded programs, of which both demands and rows are made."""
+        """Return the recorded programs, from which both demands and rows are derived."""
         if self._pools is None:
             self.machine.ingress.arrivals = self.workload.arrivals
             with reading() as self._pools_reads:
@@ -125,45 +125,48 @@ class Programs:
         return self._pools
 
     def _remembered(self) -> None:
-        """Take up the demands if another machine with the same values and packets left them."""
+        """Reuse cached demands of another machine with the same values and packets."""
         if self._under_load is None and (cached := kept_demands(self.demand_key)):
             self._under_load, self._under_load_reads = cached
 
     def serves(self, design: MachineDescription, workload: Workload) -> bool:
-        """Return whether a design would get the same programs for its packets."""
-        of, values = self.workload, design.parameters
-        changed, known = values.changed(), values.file.parameter  # neither counts as read
+        """Return whether these programs are also those of another design and its packets."""
+        recorded_load, values = self.workload, design.parameters
+        changed_values, parameter_records = values.changed(), values.file.parameter  # neither marks parameters as read
         return (
             self.hangs_on is not None
             and self.parameters.file is values.file
-            and (of.arrivals, of.packets_key) == (workload.arrivals, workload.packets_key)
-            and all(value == changed.get(name, known[name].value) for name, value in self.hangs_on.items())
+            and (recorded_load.arrivals, recorded_load.packets_key) == (workload.arrivals, workload.packets_key)
+            and all(
+                value == changed_values.get(name, parameter_records[name].value)
+                for name, value in self.hangs_on.items()
+            )
         )
 
 
 @dataclass
 class Prepared:
-    """A machine with its packets; demands and the engine's model are made when somebody asks. Nobody changes it."""
+    """A machine with its packets, shared and never modified; demands and the engine's model are made at first use."""
 
     programs: Programs
     workload: Workload
     build: Callable[..., object]
-    reads: Reads = field(default_factory=dict)  # made for the packets
+    reads: Reads = field(default_factory=dict)  # the reads that made the packets
     _under_load: UnderLoad | None = None
     _model: EngineModel | None = None
     _making: Lock = field(default_factory=Lock)
     _answers: dict[Hashable, tuple[Prediction, Reads]] = field(
         default_factory=dict
-    )  # of runs that every seed makes alike
+    )  # predictions of runs that do not depend on the seed
     _answering: Lock = field(default_factory=Lock)
 
     @property
     def machine(self) -> Machine:
-        """The machine; designs that differ only in how fast packets arrive have one."""
+        """The machine; designs that differ only in the arrival rate share it."""
         return self.programs.machine
 
     def under_load(self) -> UnderLoad:
-        """Return the demands; raises RefusedError or ModelError where there are none."""
+        """Return the demands; raises RefusedError or ModelError if they cannot be computed."""
         with self._making:
             if self._under_load is None:
                 self._under_load = self.programs.under_load(self.workload)
@@ -179,7 +182,10 @@ class Prepared:
             return self._model
 
     def alike(self, question: Hashable, run: Callable[[], Prediction]) -> Prediction:
-        """Return what a run answers; where no seed makes a difference, what it answered when the same was asked."""
+        """Return the prediction of `run`. If the model has no random times, a repeated question is answered from cache.
+
+        question: identifies the run, apart from its seed.
+        """
         if self.model().random:
             return run()
         with self._answering:
@@ -199,7 +205,7 @@ _keeping = Lock()
 
 
 def demands_key(design: MachineDescription, load: Workload | None) -> DemandKey | None:
-    """Return what a design's demands depend on, apart from the rate of its packets; None if that is not known."""
+    """Return what a design's demands depend on, except the packet rate; None if this is unknown."""
     key = _key(design, load)
     if key is None:
         return None
@@ -209,7 +215,7 @@ def demands_key(design: MachineDescription, load: Workload | None) -> DemandKey 
 
 
 def kept_demands(key: DemandKey | None) -> tuple[UnderLoad, Reads] | None:
-    """Return kept demands with what was read for them and for their machine (None: there are none)."""
+    """Return cached demands with the reads that made them and their machine; None if none are cached."""
     with _keeping:
         if key is None or key.key not in _demands:
             return None
@@ -218,7 +224,7 @@ def kept_demands(key: DemandKey | None) -> tuple[UnderLoad, Reads] | None:
 
 
 def keep_demands(key: DemandKey | None, demands: UnderLoad | None, reads: Reads) -> None:
-    """Keep demands for when the same are asked for again: by another solver, or after many other machines."""
+    """Cache demands for another solver, or for the same design after many others."""
     if key is None or demands is None or demands.workload.arrivals == "timestamps":
         return
     if len(demands.workload.packet_bytes) > MAX_CACHED_PACKETS:
@@ -230,7 +236,7 @@ def keep_demands(key: DemandKey | None, demands: UnderLoad | None, reads: Reads)
 
 
 def names_read(design: MachineDescription, load: Workload | None, read: Callable[[], set[str]]) -> set[str]:
-    """Return the names of the parameters that a design reads for its packets, told by `read` once."""
+    """Return the names of the parameters that a design reads for its packets; calls `read` unless they are cached."""
     key = _key(design, load)
     with _keeping:
         cached = None if key is None else _names.get(key)
@@ -247,7 +253,7 @@ def names_read(design: MachineDescription, load: Workload | None, read: Callable
 
 
 def prepared(design: MachineDescription, load: Workload | None) -> Prepared:
-    """Return a design's machine with the packets given (None: the design's own)."""
+    """Return a design's machine with its packets, from the cache if possible; load None: the design's own packets."""
     key = _key(design, load)
     with _keeping:
         cached = _machines.get(key)
@@ -272,32 +278,32 @@ def prepared(design: MachineDescription, load: Workload | None) -> Prepared:
 def _prepare(
     design: MachineDescription, workload: Workload, demand_key: DemandKey | None, shared: bool, reads: Reads
 ) -> Prepared:
-    """Return a design with its packets; the programs are those of a kept one that differs in nothing they read.
+    """Return a design with its packets; reuses cached programs if they read only values that are the same.
 
-    demand_key: what its demands hang on. reads: made for the packets.
+    demand_key: what its demands depend on. shared: whether reuse is allowed. reads: the reads that made the packets.
     """
     if shared and len(workload.packet_bytes) <= LARGEST:
         with _keeping:
-            candidates = [one.programs for one in _machines.values() if one.build == design.build]
+            candidates = [entry.programs for entry in _machines.values() if entry.build == design.build]
         for programs in reversed(candidates):
             if programs.serves(design, workload):
-                with aside():  # values that no program reads may still be such as cannot be
+                with aside():  # values that no program reads may still be invalid: building the machine checks them
                     replace(design, parameters=design.parameters.with_()).machine()
                 return Prepared(programs, workload, design.build, reads)
-    fresh = replace(design, parameters=design.parameters.with_())
-    with reading() as of_machine:
-        machine = fresh.machine()
-    programs = Programs(fresh.parameters, machine, workload, of_machine, demand_key=demand_key)
+    unread_design = replace(design, parameters=design.parameters.with_())
+    with reading() as machine_reads:
+        machine = unread_design.machine()
+    programs = Programs(unread_design.parameters, machine, workload, machine_reads, demand_key=demand_key)
     return Prepared(programs, workload, design.build, reads)
 
 
 def _key(design: MachineDescription, load: Workload | None) -> tuple[Hashable, ...] | None:
-    """Return what a machine and its packets depend on; None: more than is known here."""
+    """Return what a machine and its packets depend on; None if this is unknown."""
     functions = design.build, design.own, design.dress
     if not all(function is None or _of_the_package(function) for function in functions):
         return None
     file, changed = design.parameters.file, tuple(design.parameters.changed().items())
-    return functions, id(file), changed, load  # what is kept keeps the file, so that no other one has its number
+    return functions, id(file), changed, load  # entries keep the file alive: its id stays unique
 
 
 def _of_the_package(function: Callable[..., object]) -> bool:

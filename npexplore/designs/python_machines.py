@@ -1,11 +1,11 @@
-"""Designs of machines that Python builds: a Machine, or a function whose arguments with defaults become its knobs.
+"""Designs from Python code: a Machine, or a function that returns one and whose arguments become knobs.
 
     def design(engines: int = 16, clock_hz: float = 2e9, order: Literal["in", "out"] = "in") -> Machine:
 
-A knob's unit is told by the end of its name (`clock_hz`), by its annotation (`Annotated[float, "GHz"]`) or by the end
-of its line in the docstring ("clock: of a core, GHz"); a knob whose default is `quantity("322 MHz")` carries it into
-all that is computed with it. Its range or choices by `Annotated[int, range(1, 65)]`,
-`Annotated[float, (0.5, 4.0)]`, `Literal`.
+A knob's unit comes from the suffix of its name (`clock_hz`), from its annotation (`Annotated[float, "GHz"]`) or from
+the end of its line in the docstring ("clock: of a core, GHz"). A knob whose default is `quantity("322 MHz")` carries
+its unit through all computations. `Annotated[int, range(1, 65)]`, `Annotated[float, (0.5, 4.0)]` and `Literal` set its
+range or choices.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameter, Parameters
 from npexplore.units import SPOKEN, UNITS, unit_of
 
-ARGUMENT = re.compile(r"\s*(\w+)(?:\s*\([^)]*\))?\s*:\s+(\S.*)")  # a line of a docstring
-UNIT_AT_END = re.compile(r"(?:,\s*|\()([^\s,()]+)\)?\.?$")  # of such a line
+ARGUMENT = re.compile(r"\s*(\w+)(?:\s*\([^)]*\))?\s*:\s+(\S.*)")  # an argument's line in a docstring
+UNIT_AT_END = re.compile(r"(?:,\s*|\()([^\s,()]+)\)?\.?$")  # a unit at the end of such a line
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True)
 class BuiltBy:
-    """Builds a machine by calling a function with the values of its knobs, each in the type of its default."""
+    """Builds a machine by calling a function with its knobs' values, each converted to the type of its default."""
 
     function: Callable[..., Any]
     where: str
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send another process the file: a function of a file that was not imported cannot be sent."""
+        """Pickle the path of the file: a function of a file that is not an imported module cannot be pickled."""
         path = Path(self.where)
         return (_build_of, (path,)) if path.suffix == ".py" else (BuiltBy, (self.function, self.where))
 
     def __call__(self, parameters: Parameters) -> Machine:
-        """Return the machine; raises InputError where the function fails or returns something else."""
+        """Return the machine; raises InputError if the function fails or does not return a Machine."""
         defaults = {name: p.default for name, p in inspect.signature(self.function).parameters.items()}
         values = {name: _as_default(value, defaults[name]) for name, value in parameters.items()}
         with failing_at(self.where, f"{self.function.__name__}(): "):
@@ -58,7 +58,7 @@ class BuiltBy:
 
 
 def _whatever(machine: Machine, parameters: Parameters) -> Machine:
-    """Return the machine that has no parameters."""
+    """Return the machine, which does not depend on parameters."""
     return machine
 
 
@@ -68,33 +68,33 @@ def of_machine(machine: Machine, title: str = "") -> Design:
 
 
 def of_function(function: Callable[..., Any], where: str | None = None) -> Design:
-    """Return the design that a function describes: what it returns, or a machine whose knobs are its arguments.
+    """Return the design that a function describes. Without arguments, it is called once; arguments become knobs.
 
-    where: the file, for messages. Raises InputError for arguments that cannot be knobs.
+    where: the function's file, for messages. Raises InputError for arguments that cannot be knobs.
     """
     name = getattr(function, "__name__", type(function).__name__)
-    place = where or f"{name}()"
+    location = where or f"{name}()"
     arguments = inspect.signature(function).parameters
     if not arguments:
-        with failing_at(place, f"{name}(): "):
+        with failing_at(location, f"{name}(): "):
             described = function()
-        return of_object(described, place)
+        return of_object(described, location)
     title, lines = _document(function)
     source = f"default of {name}()" + (f" in {Path(where).name}" if where else "")
     hints: dict[str, Any] = {}
-    with suppress(Exception):  # an annotation that names what is not there says nothing
+    with suppress(Exception):  # ignore annotations with unknown names
         hints = get_type_hints(function, include_extras=True)
     knobs = {
-        key: _knob(f"{place}: argument {key!r} of {name}()", argument, hints.get(key), lines.get(key, ""), source)
+        key: _knob(f"{location}: argument {key!r} of {name}()", argument, hints.get(key), lines.get(key, ""), source)
         for key, argument in arguments.items()
     }
-    build = BuiltBy(function, place)
+    build = BuiltBy(function, location)
     machine = build(Parameters(MachineFile(name=name, title=title, parameter=knobs)))
     return Design(machine.name, Parameters(MachineFile(name=machine.name, title=title, parameter=knobs)), build)
 
 
 def of_object(described: object, where: str) -> Design:
-    """Return the design of what a user's code describes: a Design, a Machine, or a function that returns one."""
+    """Return the design of an object of a user's code: a Design, a Machine, or a function that returns one."""
     if isinstance(described, Design):
         return described
     if isinstance(described, Machine):
@@ -106,7 +106,7 @@ def of_object(described: object, where: str) -> Design:
 
 
 def of_file(path: Path) -> Design:
-    """Return the design that a Python file describes by its name `design`; raises InputError."""
+    """Return the design that a Python file defines as `design`; raises InputError if there is none."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.exists():
         raise InputError(f"{path}: no such Python file")
@@ -119,8 +119,12 @@ def of_file(path: Path) -> Design:
             hint = f"; call {' or '.join(machines)} so" if machines else ""
             raise InputError(f"{path}: design must be a function that returns a Design or a Machine, "
                              f"got nothing of that name{hint}")  # fmt: skip
-        mine = of_object(module.design, str(path))
-    return mine if isinstance(mine.build, BuiltBy) else replace(mine, build=partial(_built, mine.build, path))
+        described = of_object(module.design, str(path))
+    return (
+        described
+        if isinstance(described.build, BuiltBy)
+        else replace(described, build=partial(_built, described.build, path))
+    )
 
 
 def _build_of(path: Path) -> Callable[[Parameters], Machine]:
@@ -133,14 +137,14 @@ def _returns_machine(value: object) -> bool:
 
 
 def _built(build: Callable[[Parameters], Machine], path: Path, parameters: Parameters) -> Machine:
-    """Build a machine by a function of the user's own, telling where it failed."""
+    """Build a machine with a user's function; raises InputError with file and line if it fails."""
     with failing_at(str(path)):
         return build(parameters)
 
 
 @contextmanager
 def failing_at(where: str, what: str = "") -> Iterator[None]:
-    """Turn an exception of a user's own code into an InputError that names the file, and the line if it is known."""
+    """Turn an exception of a user's code into an InputError with the file, and with the line if it is known."""
     try:
         yield
     except NpexploreError:
@@ -151,7 +155,7 @@ def failing_at(where: str, what: str = "") -> Iterator[None]:
 
 @contextmanager
 def _imports_neighbours(folder: Path) -> Iterator[None]:
-    """Let a file import its neighbours."""
+    """Let a file import modules in its folder."""
     sys.path.insert(0, str(folder.resolve()))
     try:
         yield
@@ -160,7 +164,7 @@ def _imports_neighbours(folder: Path) -> Iterator[None]:
 
 
 def _line(error: BaseException, path: str) -> str:
-    """Return where in a file an error came from."""
+    """Return the line of a file that raised an error, as text; "" if it is unknown."""
     trace, line = error.__traceback__, None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
@@ -170,21 +174,21 @@ def _line(error: BaseException, path: str) -> str:
 
 
 def _document(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Return the first line of a function's docstring, and what it says of each argument."""
+    """Return the first line of a function's docstring, and the description of each argument in it."""
     lines = (inspect.getdoc(function) or "").splitlines()
     arguments = [match for line in lines[1:] if (match := ARGUMENT.fullmatch(line))]
     return (lines[0] if lines else ""), {match[1]: match[2] for match in arguments}
 
 
 def _as_default(value: Any, default: Any) -> Any:
-    """Return a knob's value in the form of its default: a truth value, a quantity in its unit, or as it is."""
+    """Return a knob's value converted to the type of its default: bool, quantity in its unit, or unchanged."""
     if isinstance(default, Quantity):
         return quantity(value, default.named)
     return bool(value) if isinstance(default, bool) else value
 
 
 def _knob(subject: str, argument: inspect.Parameter, hint: Any, about: str, source: str) -> Parameter:
-    """Return an argument as a knob; raises InputError for one that cannot be one."""
+    """Return an argument as a knob; raises InputError if it cannot be a knob."""
     default = argument.default
     if argument.kind in BY_POSITION:
         raise InputError(f"{subject} cannot be a knob: give each knob an argument of its own, with a default")

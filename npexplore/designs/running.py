@@ -1,6 +1,6 @@
-"""A packet program on a machine's cores: its packets with the time of each path, and what a user asks of them.
+"""A packet program on a machine's cores: its packets, the processor time of each path, and tables of them.
 
-time of a packet = machine's own part + sum over its path's events of (times x cost)     (programs/costs.py)
+time of a packet = machine's own part + sum over its path's events of (count x cost)     (programs/costs.py)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from npexplore.programs.result import VERDICTS, ProgramRun
 if TYPE_CHECKING:
     from npexplore.designs.base import Design
 
-MOST_CLASSES = 16  # paths told apart in statistics, the most frequent
+MOST_CLASSES = 16  # packet classes in statistics: the most frequent paths, and a class for all others
 AROUND, UNKNOWN_LINE = "(around the program)", "(loads of what several stores wrote)"
 NEGLIGIBLE = 1e-9  # cycles
 SHORTEST = 64  # bytes of an Ethernet frame with its check sequence (IEEE 802.3, 4A.4.2)
@@ -36,7 +36,7 @@ SHORTEST = 64  # bytes of an Ethernet frame with its check sequence (IEEE 802.3,
 
 @dataclass(frozen=True)
 class ProgramChange:
-    """What the machine would do with another program: the share of its packet rate gained (bounds), what binds then.
+    """The effect of a changed program: relative gain in packet rate (bounds), and the bottleneck after the change.
 
     Example:
         >>> from npexplore.designs.running import ProgramChange
@@ -51,7 +51,7 @@ class ProgramChange:
 
 @dataclass(frozen=True, eq=False)
 class Running(ABC):
-    """A run of a program as a machine's packets; cycles: of the program alone, of a packet of each path."""
+    """A program's run as a machine's packets; cycles: the program's cycles per packet, by path number."""
 
     run: ProgramRun
     load: Workload
@@ -60,15 +60,15 @@ class Running(ABC):
 
     @abstractmethod
     def around(self, p: Parameters) -> npt.NDArray[np.float64]:
-        """Return the cycles that the machine takes for each packet around the program."""
+        """Return the cycles per packet that the machine spends outside the program."""
 
     def changes(self, design: Design) -> tuple[ProgramChange, ...]:
-        """Return what a design, which runs this program, would do if the program's maps were other ones."""
+        """Return the effects of other kinds of maps on a design that runs this program."""
         return ()
 
     @property
     def identity(self) -> bytes:
-        """The hash of what decides: code, maps, forwarding tables, costs, lengths and times of packets, their paths."""
+        """A hash of all inputs: code, maps, forwarding tables, costs, packet lengths and times, and paths."""
         digest = blake2b(digest_size=16)
         digest.update(repr((self.run.program.code, self.run.program.maps, sorted(self.run.before.items()))).encode())
         digest.update(repr(self.run.fib and (self.run.fib.ports, self.run.fib.contents())).encode())
@@ -79,52 +79,59 @@ class Running(ABC):
         return digest.digest()
 
     def own_cycles(self) -> npt.NDArray[np.float64]:
-        """Return the program's cycles of each packet."""
-        paths, places = np.unique(self.run.rows[:, k.PATH], return_inverse=True)
-        return np.array([self.cycles[path] for path in paths.tolist()])[places.ravel()]
+        """Return the program's cycles for each packet."""
+        paths, path_indices = np.unique(self.run.rows[:, k.PATH], return_inverse=True)
+        return np.array([self.cycles[path] for path in paths.tolist()])[path_indices.ravel()]
 
     @cached_property
     def mispredicted(self) -> Integers:
-        """Branches of each packet that a predictor gets wrong in the order of the capture."""
+        """Mispredicted branches of each packet, with packets in the order of the capture."""
         return mispredicted(self.run)
 
     def frames(self, check_bytes: int) -> Integers:
-        """Return the bytes of each frame with its check sequence."""
+        """Return the bytes of each frame with its check sequence and padding."""
         return np.maximum(self.load.packet_bytes + check_bytes, SHORTEST)
 
     def classes(self) -> Integers | None:
-        """Return the rank of each packet's path by packets, those behind the first as one; None for a single path."""
-        numbers, places, counts = np.unique(self.run.rows[:, k.PATH], return_inverse=True, return_counts=True)
+        """Return each packet's class: the rank of its path by packet count, with all rare paths in the last class.
+
+        None if the program has a single path.
+        """
+        numbers, path_indices, counts = np.unique(self.run.rows[:, k.PATH], return_inverse=True, return_counts=True)
         rank = np.empty(len(numbers), np.int64)
         rank[np.argsort(-counts, kind="stable")] = np.arange(len(numbers))
-        return np.minimum(rank, MOST_CLASSES - 1)[places.ravel()] if len(numbers) > 1 else None
+        return np.minimum(rank, MOST_CLASSES - 1)[path_indices.ravel()] if len(numbers) > 1 else None
 
     def mean_cycles(self) -> dict[str, float]:
-        """Return the program's cycles of a mean packet by event."""
+        """Return the program's mean cycles per packet, by event."""
         paths, counts = np.unique(self.run.rows[:, k.PATH], return_counts=True)
-        spent: dict[str, float] = {}
+        cycles_by_event: dict[str, float] = {}
         for path, events in self.costs.events_of(self.run).items():
             share = float(counts[np.searchsorted(paths, path)]) / len(self.run)
             for name, ns in self.costs.parts(events).items():
-                spent[name] = spent.get(name, 0.0) + share * ns * self.costs.clock_mhz * 1e-3
-        return spent
+                cycles_by_event[name] = cycles_by_event.get(name, 0.0) + share * ns * self.costs.clock_mhz * 1e-3
+        return cycles_by_event
 
     def lines(self, p: Parameters) -> list[dict[str, object]]:
-        """Return source lines by their cycles of a mean packet on a core, with their share of all, the most first.
+        """Return source lines with their mean cycles per packet and their share of the total, largest first.
 
-        Beside them: what the machine does around the program, and loads that wait for several stores, whose line is not
-        known. Lost predictions and lines of maps that are far (`branches`, `map_lines`) are not among them.
+        Two more rows count the machine's work around the program, and loads that wait for several stores, whose line is
+        unknown. Branch mispredictions and remote map cache lines (`branches`, `map_lines`) are not included.
         """
         scale = self.costs.clock_mhz * 1e-3
         cycles = {line: ns * scale for line, ns in self.costs.price_lines(self.run).items()}
         cycles[AROUND] = float(self.around(p).mean())
         total = cycles[AROUND] + float(self.own_cycles().mean())
         cycles[UNKNOWN_LINE] = total - sum(cycles.values())
-        rows = [{"line": line, "cycles": one, "share": one / total} for line, one in cycles.items() if one > NEGLIGIBLE]
-        return sorted(rows, key=lambda one: -float(str(one["cycles"])))
+        rows = [
+            {"line": line, "cycles": line_cycles, "share": line_cycles / total}
+            for line, line_cycles in cycles.items()
+            if line_cycles > NEGLIGIBLE
+        ]
+        return sorted(rows, key=lambda row: -float(str(row["cycles"])))
 
     def rows(self, p: Parameters) -> list[dict[str, object]]:
-        """Return paths by verdict, the slowest first: share of packets, cycles, packets a second of one core alone."""
+        """Return a row per path and verdict, slowest first: share of packets, cycles, packets/s of a single core."""
         around, hz = self.around(p), 1e6 * float(p.clock_mhz)
         pairs, first, counts = np.unique(
             self.run.rows[:, [k.PATH, k.VERDICT]], axis=0, return_index=True, return_counts=True
@@ -136,30 +143,30 @@ class Running(ABC):
                 "path": path, "share": packets / len(self.run), "verdict": VERDICTS[verdict],
                 "program_cycles": self.cycles[path], "cycles": cycles, "one_core_pps": hz / cycles, "example": example,
             })  # fmt: skip
-        return sorted(table, key=lambda one: -float(str(one["cycles"])))
+        return sorted(table, key=lambda row: -float(str(row["cycles"])))
 
 
 def packets_of(
     name: str, run: ProgramRun, capture: Capture, costs: CostTable
 ) -> tuple[Workload, dict[int, float]]:  # fmt: skip
-    """Return the packets that a program ran on, and its cycles by path.
+    """Return the packets that a program ran on, and the program's cycles per packet by path.
 
-    Raises RefusedError for a run with faults or without packets; InputError for an event without price.
+    Raises RefusedError for a run with faults or without packets, InputError for an event without a cost.
     """
     if not len(run):
         raise RefusedError(f"{name}: {capture.path}: no packets that {run.program.name} could run on")
     if run.faults:
         raise RefusedError(f"{name}: the program faults: {run.faults[0]['fault']}")
-    beyond = sorted(set(run.rows[:, k.VERDICT].tolist()) - set(range(len(VERDICTS))))
-    if beyond:
-        raise RefusedError(f"{name}: the program returns {beyond[0]}, which is no verdict")
+    unknown_verdicts = sorted(set(run.rows[:, k.VERDICT].tolist()) - set(range(len(VERDICTS))))
+    if unknown_verdicts:
+        raise RefusedError(f"{name}: the program returns {unknown_verdicts[0]}, which is no verdict")
     scale = costs.clock_mhz * 1e-3
     cycles = {path: ns * scale for path, ns in costs.price_paths(run).items()}
     if missing := set(run.rows[:, k.PATH].tolist()) - set(cycles):
         raise RefusedError(f"{name}: {len(missing):,} paths of the program were not told apart; raise memory_bytes")
     note = f"time on a core by costs of {costs.name}"
-    met = {event for events in costs.events_of(run).values() for event, times in events.items() if times}
-    guessed = sorted(event for event in met if costs.event[event].source.startswith("assumed"))
+    occurring_events = {event for events in costs.events_of(run).values() for event, times in events.items() if times}
+    guessed = sorted(event for event in occurring_events if costs.event[event].source.startswith("assumed"))
     table = capture.packets
     if (table["captured"] < table["length"]).any():
         note += "; it ran on what was captured of longer packets"

@@ -1,4 +1,4 @@
-"""The machines: DESIGNS lists them; a machine file or a Python file of the user's own works in a name's place."""
+"""The designs by name (DESIGNS, NETS), and `design`, which also takes a user's machine file, Python file or object."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ DesignLike: TypeAlias = Design | Machine | str | Path | Callable[..., Machine | 
 
 
 def described(name: str | Path) -> Design:
-    """Return the design of a machine file (name in models/machines, or path) that has pools: the whole machine."""
+    """Return the design of a machine file with pools, which describes a whole machine.
+
+    name: a name in models/machines, or a path.
+    """
     file = load_machine(name)
     dress = None if file.touching is None else touched
     machine, faults = Design(file.name, Parameters(file), build, dress=dress), Faults()
     with faults.one():
-        machine.machine()  # faults of the file show when it is loaded
+        machine.machine()  # building it now reports the file's faults when it is loaded
     faults.tell(Path(name).name)
     return machine
 
 
 def _made_by(module: str, name: str) -> Design:
-    """Return the design that a module makes by a function of the design's name; only then is it imported."""
+    """Import a module and return the result of its function of the design's name."""
     design: Design = getattr(import_module(module), name)()
     return design
 
@@ -47,7 +50,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     for name, one in LISTED.items()
 }
 
-# a listed design simulated by a Petri net of the paper's: an oracle for it, with the same file
+# designs that simulate a paper's Petri net: test oracles for the listed designs, with the same machine files
 NETS: dict[str, Callable[[], Design]] = {
     "ixp2400_net": partial(_made_by, "npexplore.designs.ixp2400.nets", "ixp2400_net"),
     "ixp2400_dram_net": partial(_made_by, "npexplore.designs.ixp2400.nets", "ixp2400_dram_net"),
@@ -68,19 +71,25 @@ def design_names() -> list[str]:
 
 
 def known_designs() -> list[str]:
-    """Return the names that `design` knows: the listed designs, and those that stand in here."""
+    """Return the names that `design` knows: the listed designs, and those set by `with_machines`."""
     return list(dict.fromkeys([*DESIGNS, *NETS, *_standing_in.get()]))
 
 
 def own_names() -> dict[str, str]:
-    """Return the listed design that each machine with a name of its own stands in for here, by that name."""
+    """Return, by the name of each machine set by `with_machines`, the listed name that it replaces.
+
+    Machines whose name is a listed name are left out.
+    """
     stand_ins = {machine.name: name for name, machine in _standing_in.get().items() if machine.name != name}
     return {own: name for own, name in stand_ins.items() if own not in known_designs()}
 
 
 @contextmanager
 def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
-    """Inside the block let `design` return other machines for some names, listed or new: studies ask by name."""
+    """Inside the block, let `design` return these machines for their names, listed or new.
+
+    Studies take designs by name; this lets them work on other machines.
+    """
     before = _standing_in.set({**_standing_in.get(), **machines})
     forget()
     try:
@@ -91,7 +100,7 @@ def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
 
 
 def base_of(design: Design) -> str:
-    """Return the listed design that a machine changes; the machine's own name if there is none."""
+    """Return the name of the listed design that a machine extends; the machine's own name if it extends none."""
     file = design.parameters.file
     return next((name for name in (file.name, file.extends) if name in DESIGNS), design.name)
 
@@ -107,8 +116,8 @@ def design(name_or_path: DesignLike) -> Design:
             function that returns one.
 
     Raises:
-        UnknownNameError: neither a listed name nor a file.
-        InputError: a file that does not describe a machine.
+        UnknownNameError: the text is neither a listed name nor a file.
+        InputError: the file does not describe a machine.
 
     Example:
         >>> import npexplore as npx
@@ -135,7 +144,7 @@ def design(name_or_path: DesignLike) -> Design:
         if path.exists():
             what = "a folder" if path.is_dir() else "no machine: the name of its file must end in .toml or .py"
             raise InputError(f"{path} is {what}")
-        if path.suffix or len(path.parts) > 1:  # likely a file's name
+        if path.suffix or len(path.parts) > 1:  # probably a path
             beside = [str(one) for one in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
             raise UnknownNameError("design or TOML file", str(name_or_path), [*beside, *listed])
         raise UnknownNameError("design", str(name_or_path), listed)
@@ -143,10 +152,10 @@ def design(name_or_path: DesignLike) -> Design:
 
 
 def _loaded(design: Design) -> Design:
-    """Return a design of a user's own; raises ModelError if its programs never free its receive buffer."""
+    """Return a user's design; raises ModelError if its programs never free its receive buffer."""
     try:
         machine = design.with_().machine()
-    except NpexploreError:  # told when it is solved
+    except NpexploreError:  # reported when the design is solved
         return design
     machine.check_freed()
     return design
@@ -170,7 +179,7 @@ def _of_toml(path: Path) -> Design:
 
 
 def _net_extended(path: Path) -> Design | None:
-    """Return the design of the net that a file extends, straight away or by other files; None if it extends none."""
+    """Return the design of the net that a file extends, directly or through other files; None if it extends no net."""
     base = extended(path)
     if base in NETS:
         return NETS[base]()
@@ -181,6 +190,6 @@ def _net_extended(path: Path) -> Design | None:
 
 
 def _behind_a_net(wanted: str) -> MachineFile | None:
-    """Return the machine file of a net by its name or path; None for what is no net."""
+    """Return the machine file of a net by the net's name or path; None if it is not a net."""
     net = NETS[wanted]() if wanted in NETS else _of_toml(Path(wanted)) if is_net_file(Path(wanted)) else None
     return None if net is None else net.parameters.file

@@ -1,6 +1,6 @@
-"""A design asked otherwise: its own packets arriving in another way, its machine measured over packets, not a window.
+"""Variants of a design's functions: other arrivals of its own packets, and measuring by packets instead of a window.
 
-Values that compare by what they hold, so that machines made ready once (prepared.py) are found again.
+They compare by value, so that the cache of prepared machines (prepared.py) finds them again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from npexplore.machine.workload import Workload
 
 @dataclass(frozen=True)
 class Arriving:
-    """A design's own packets with other arrivals, at a rate, or X times as fast (arrivals None: the design's own)."""
+    """A design's own packets with another arrival process, rate, or speed factor (None: unchanged)."""
 
     function: Callable[[Parameters], Workload]
     arrivals: str | None = None
@@ -24,7 +24,7 @@ class Arriving:
     speed: float | None = None
 
     def __call__(self, parameters: Parameters) -> Workload:
-        """Return the packets; raises InputError for arrivals that these packets cannot have."""
+        """Return the packets; raises InputError for an arrival process that these packets cannot have."""
         load = self.function(parameters)
         if self.arrivals is not None or self.rate is not None:
             load = load.with_arrivals(self.arrivals or load.arrivals, self.rate)
@@ -33,12 +33,12 @@ class Arriving:
 
 @dataclass(frozen=True)
 class ByPackets:
-    """A machine that is measured over as many packets as somebody asks for, instead of over a time of its own."""
+    """A machine without its fixed time window: simulations measure a number of packets."""
 
     function: Callable[[Parameters], Machine]
 
     def __call__(self, parameters: Parameters) -> Machine:
-        """Return the machine without its window."""
+        """Return a copy of the machine without its window."""
         machine = copy(self.function(parameters))
         machine.window_s, machine.boot_s = None, 0.0
         return machine
