@@ -1,10 +1,11 @@
 """Gorilla, network processors in an FPGA: clusters of multithreaded engines that run one step program (Secs. 3, 4).
 
-Pre-processor: a packet's body goes to the body buffer, its header gets a place in the order of arrival and goes to a
-cluster's FIFO. A thread of the cluster takes it and executes steps, `request + edit` cycles each, with the engine;
-where a step calls accelerators the thread waits and the engine goes to another. Calls go through local arbiters to the
-cluster's label table, or through two levels of arbiters to a channel of QDR memory, which gives a read each memory
-clock. Post-processor: headers leave in order of arrival and meet their bodies, whose room is free again.
+The pre-processor stores a packet's body in the body buffer, gives its header a place in the order of arrival and puts
+the header into a cluster's FIFO. A thread of the cluster takes the header and executes steps on the engine, `request +
+edit` cycles each. When a step calls accelerators, the thread waits and the engine runs another thread. Calls go through
+local arbiters to the cluster's label table, or through two levels of arbiters to a channel of QDR memory, which serves
+one read per memory clock. The post-processor sends headers in order of arrival with their bodies, and frees the bodies'
+buffer space.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ ARBITERS: Mapping[str, Order] = {"fair": "fair", "unfair": "fixed", "first_come"
 
 
 def cycle_s(p: Parameters) -> float:
-    """Return the length of a cycle of the core."""
+    """Return the length of a core clock cycle, in seconds."""
     return 1e-6 / float(p.core_mhz)
 
 
 def delays(p: Parameters) -> dict[str, float]:
-    """Return for each accelerator the cycles of one call without contention."""
+    """Return the core cycles of one call without contention, by accelerator."""
     p.assume("header_check")
     trie, port = float(p.lookup_delay or p.lookup_cycles), float(p.port_cycles)
     return {
@@ -63,29 +64,29 @@ def delays(p: Parameters) -> dict[str, float]:
 
 
 def mean_delays(p: Parameters) -> dict[str, float]:
-    """Return the same where a cache answers some lookups."""
+    """Return `delays`, with the mean of hits and misses where a cache answers some lookups."""
     latencies, hits = delays(p), cached_share(p)
     return latencies | {name: hits * p.label_cycles + (1 - hits) * latencies[name] for name in ("lookup4", "lookup6")}
 
 
 def overhead(p: Parameters) -> float:
-    """Return the engine's cycles beside steps: fewer where headers are shorter, which are moved in and out."""
-    spared = header_words("all") - header_words(str(p.protocols))
-    return float(p.overhead_cycles - 2 * spared * p.word_cycles)
+    """Return the engine's cycles per packet outside steps; moving shorter headers in and out takes fewer."""
+    saved_words = header_words("all") - header_words(str(p.protocols))
+    return float(p.overhead_cycles - 2 * saved_words * p.word_cycles)
 
 
 def issue_cycles(p: Parameters, steps: int, edits: int | None = None) -> float:
-    """Return the engine's cycles for a packet that executes so many substeps; edits: None for one of each."""
+    """Return the engine's cycles for a packet that executes `steps` substeps; edits None: one edit per substep."""
     return overhead(p) + float(steps * p.request_cycles + (steps if edits is None else edits) * p.edit_cycles)
 
 
 def split_edits(p: Parameters) -> bool:
-    """Say whether each substep has a context edit of its own."""
+    """Return whether every substep has its own context edit."""
     return bool(p.edits == "substep")
 
 
 def residence_cycles(p: Parameters, lowered_program: Lowered | None = None) -> tuple[float, float]:
-    """Return a packet's mean cycles in the engine, without and with the waits for replies, both without contention."""
+    """Return a packet's mean engine cycles without contention: (without, with) the waits for replies."""
     paths = (lowered_program or lowered(p)).paths
     each = split_edits(p)
     issue = sum(path.share * issue_cycles(p, len(path.steps), path.edits(each)[-1]) for path in paths)
@@ -94,10 +95,10 @@ def residence_cycles(p: Parameters, lowered_program: Lowered | None = None) -> t
 
 
 def build(p: Parameters) -> Machine:
-    """Return the machine; raises ModelError where parameters contradict each other."""
+    """Return the machine; raises ModelError if parameters contradict each other."""
     cycle, lowered_program = cycle_s(p), lowered(p)
     if not p.check_cycles:
-        lowered_program = lowered_program.inline(CHECKS)  # in the engine's own cycles: its thread goes on
+        lowered_program = lowered_program.inline(CHECKS)  # checks run on the engine and take none of its cycles
     if p.protocols == "ipv4" and p.proto != "ipv4":
         raise ModelError(f"a processor for IPv4 alone takes no other traffic: proto must be ipv4, got {p.proto!r}")
     count, threads = p.clusters * p.engines, p.clusters * p.engines * p.threads
@@ -151,12 +152,12 @@ def build(p: Parameters) -> Machine:
 
 
 def body_words(p: Parameters) -> int:
-    """Return the words of the scratchpad's width that the body buffer has."""
+    """Return the body buffer's size, in words of the scratchpad's width."""
     return int(p.body_kib) * 1024 // WORD
 
 
 def engine(p: Parameters, threads: int) -> Processor:
-    """Return the engines with their thread scheduler."""
+    """Return the engines, with their thread scheduler, as one resource."""
     strict = threads if p.scheduler == "round_robin" else None
     return Processor(
         "engine", p.clusters * p.engines, p.core_mhz * 1e6, discipline=SCHEDULERS[p.scheduler], threads=strict
@@ -164,14 +165,14 @@ def engine(p: Parameters, threads: int) -> Processor:
 
 
 def compute(p: Parameters) -> Callable[[Recorder, int, int, bool], None]:
-    """Return what the engine does between two waits: steps, and at the begin of a packet what moves its header."""
+    """Return the recorder of the engine's work between two waits: steps, and for a new packet moving its header."""
 
     def run(m: Recorder, requests: int, edits: int, first: bool) -> None:
         if first and p.handover_cycles:
-            m.wait.wait(seconds=p.handover_cycles * cycle_s(p))  # the thread alone, its engine goes on
+            m.wait.wait(seconds=p.handover_cycles * cycle_s(p))  # the thread waits, its engine runs others
         cycles = requests * p.request_cycles + edits * p.edit_cycles + (overhead(p) if first else 0.0)
         if p.scheduler == "packet_end":
-            m.wait.wait(seconds=cycles * cycle_s(p))  # the thread holds its engine all along
+            m.wait.wait(seconds=cycles * cycle_s(p))  # the thread holds its engine all the time
         else:
             m.engine.compute(cycles=cycles)
 
@@ -179,7 +180,7 @@ def compute(p: Parameters) -> Callable[[Recorder, int, int, bool], None]:
 
 
 def visit(p: Parameters, lowered_program: Lowered) -> Callable[[Recorder, str, Mapping[str, Operand]], None]:
-    """Return what a thread waits for where a step calls an accelerator."""
+    """Return the recorder of accelerator calls: what a thread waits for, by accelerator name."""
     cycle, delay, read = cycle_s(p), delays(p), 1 / reads_per_s(p)
 
     def most(amount: Operand) -> float:
@@ -188,7 +189,7 @@ def visit(p: Parameters, lowered_program: Lowered) -> Callable[[Recorder, str, M
         return float(lowered_program.columns[amount.name].max())  # type: ignore[attr-defined]
 
     def memory(m: Recorder, name: str, reads: Operand) -> None:
-        """A channel in turn, as many reads as it takes, then what is left of the delay."""
+        """Record `reads` reads of the next channel in turn, then the rest of the accelerator's delay."""
         channel = m.turn(channels_of(p), f"{name} channel")
         m.qdr.request(requester=m.home, grants=reads, member=channel)
         if p.crossing == "tokens":
@@ -196,7 +197,7 @@ def visit(p: Parameters, lowered_program: Lowered) -> Callable[[Recorder, str, M
         m.wait.wait(seconds=max(0.0, delay[name] * cycle - most(reads) * read))
 
     def count(m: Recorder, used: Mapping[str, Operand]) -> None:
-        """A low-order counter; now and then the counters in memory, for which nobody waits."""
+        """Record an on-chip low-order counter and, at 1 of `counter_flush` packets, an asynchronous memory update."""
         m.wait.wait(seconds=p.low_order_cycles * cycle)
         with m.branch(1 / p.counter_flush, "counters are flushed"), m.fork():
             memory(m, "flow_counter", used["reads"])
@@ -232,9 +233,9 @@ def visit(p: Parameters, lowered_program: Lowered) -> Callable[[Recorder, str, M
 
 
 def _end(p: Parameters) -> End:
-    """Return what happens behind the last step: a control packet has changed the tables, through the data path.
+    """Return what follows the last step: a control packet's changes of the tables go through the data path.
 
-    The thread waits until the changed words are written: more of them than the channels take hold packets back.
+    The thread waits until the changed words are written, so that updates beyond the channels' write rate delay packets.
     """
 
     def end(m: Recorder, packet: Packet, step: str) -> None:
@@ -246,20 +247,20 @@ def _end(p: Parameters) -> End:
 
 
 def _held(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
-    """Return the work of a thread that keeps its engine to the end of its packet, if the scheduler says so."""
+    """Return a thread's work; with scheduler `packet_end`, the thread holds its engine to the end of the packet."""
     if p.scheduler != "packet_end":
         return work
 
     def keep(m: Recorder, packet: Packet) -> None:
-        held = m.take("engine", member=m.home)
+        hold = m.take("engine", member=m.home)
         work(m, packet)
-        m.give(held)
+        m.give(hold)
 
     return keep
 
 
 def _alone(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
-    """Return the program where any free thread takes the next header."""
+    """Return the program for ideal balancing: any free thread takes the next header."""
     inner = _held(p, work)
 
     def program(m: Recorder, packet: Packet) -> None:
@@ -270,7 +271,7 @@ def _alone(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[
 
 
 def _units(packet: Packet) -> Operand:
-    """Return the 64-byte units of a frame."""
+    """Return the number of 64-byte units of a frame."""
     return packet.units if "units" in packet else 1
 
 
@@ -284,7 +285,7 @@ def _through(units: Operand, m: Recorder, serve: Callable[[], None]) -> None:
 
 
 def _split(p: Parameters) -> Callable[[Recorder, Packet], None]:
-    """Return the pre-processor: a body to the buffer, a header to a cluster's FIFO with its place in the order."""
+    """Return the pre-processor's program: it stores the body and puts the header with its ticket into a FIFO."""
 
     def program(m: Recorder, packet: Packet) -> None:
         _through(_units(packet), m, m.pre.serve)
@@ -297,7 +298,7 @@ def _split(p: Parameters) -> Callable[[Recorder, Packet], None]:
 
 
 def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
-    """Return the program of a thread; the post-processor lets packets out in order while the thread goes on."""
+    """Return a thread's program; the post-processor sends packets in order while the thread takes the next one."""
     inner = _held(p, work)
 
     def program(m: Recorder, packet: Packet) -> None:
@@ -305,7 +306,7 @@ def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callab
         with m.fork():
             if p.reorder == "on":
                 m.order.leave(ticket=packet.ticket)
-            with m.sending():  # the body of a packet that a router drops is given up in its place in the order
+            with m.sending():  # a dropped packet also waits for its place in the order
                 _through(_units(packet), m, m.post.serve)
             m.bodies.give(count=packet.body_words)
 
@@ -313,11 +314,11 @@ def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callab
 
 
 def gorilla() -> Design:
-    """Return Gorilla with its published parameters, as 16-6-4 at 200 Mpps of IPv4."""
+    """Return Gorilla with its published parameters: 16-6-4 (clusters, engines, threads) with IPv4 at 200 Mpps."""
     return Design.of("gorilla", build, traffic, in_frames, hardware=_in_hardware)
 
 
 def _in_hardware(p: Parameters, packets: int) -> Prediction:
-    from npexplore.designs.gorilla.rate import rate  # hardware is generated for whoever asks for it alone
+    from npexplore.designs.gorilla.rate import rate  # slow import, needed by rtl() only
 
     return rate(p, packets)

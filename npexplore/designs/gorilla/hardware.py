@@ -1,4 +1,4 @@
-"""Gorilla's engine as Verilog with its test bench, and what a simulator makes of packets, held to the golden router."""
+"""Gorilla's engine as Verilog with its test bench, and simulations that are compared with the step program."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Case = tuple[int, bytes]
 ENGINE, BENCH, README = "engine.v", "bench.v", "README.md"
 COUNTS, LABEL_BITS = "flow_counter", 20
 Flow = tuple[int, ...]
-BITS = {"lookup4": 32, "lookup6": 128, "flow_counter": 36, "label_table": LABEL_BITS}  # looked at by accelerators
+BITS = {"lookup4": 32, "lookup6": 128, "flow_counter": 36, "label_table": LABEL_BITS}  # widths of accelerators' keys
 
 
 class EngineFiles:
-    """The text of one engine's files, for a router's tables, a program, threads and the cycles of a lookup."""
+    """The texts of one engine's files; box: the router's tables; delay: cycles of a lookup."""
 
     def __init__(
         self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False, threads: int = 4,
@@ -47,12 +47,12 @@ class EngineFiles:
         self.ports = ports_of(self.program)
         names = set(self.context.at)
         first = [leaf for leaf in self.program.registers if leaf[0].split(".")[0] in ("port", "frame")]
-        last = [leaf for one in RESULTS for leaf in leaves(self.program.shapes[one], one)]
+        last = [leaf for result in RESULTS for leaf in leaves(self.program.shapes[result], result)]
         self.begins = Packed.of(first)
         self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
 
     def engine(self, apart: bool = False) -> str:
-        """Return the engine and its steps; apart: Verilator compiles it once for all that are alike."""
+        """Return the engine and its steps; apart: Verilator compiles identical engines only once."""
         pieces = {name: len(self.compiled.pieces[name]) for name in self.program.steps}
         return engine_text(
             self.program,
@@ -72,7 +72,7 @@ class EngineFiles:
         return bench_text(self.ports, self.begins, self.results, self.routes(), BITS, self.threads, delay)
 
     def routes(self) -> dict[str, Routes | None]:
-        """Return what accelerators answer by, as prefixes; None for one that only counts."""
+        """Return each accelerator's table as prefixes; None for an accelerator that only counts."""
         routes: dict[str, Routes | None] = {"lookup4": routes_of(self.box.ipv4.lpm), "flow_counter": None}
         if self.box.ipv6 is not None:
             routes["lookup6"] = routes_of(self.box.ipv6.lpm)
@@ -82,13 +82,13 @@ class EngineFiles:
         return routes
 
     def readme(self) -> str:
-        """Return what the files are, the engine's ports, and its registers."""
+        """Return a description of the files, of the engine's ports and of its registers, as Markdown."""
         ports = [
             f"| `{name}_*` | {self.ports.asks[name]} bits asked, {self.ports.replies[name].bits} answered |"
             for name in self.ports.asks
         ]
         shown = [f"| `{name}` | {low + bits - 1}:{low} |" for name, (low, bits) in self.results.at.items()]
-        steps = [f"| `{one}` | {len(self.compiled.pieces[one])} |" for one in self.program.steps]
+        steps = [f"| `{step}` | {len(self.compiled.pieces[step])} |" for step in self.program.steps]
         return "\n".join([
             f"# Engine of {self.threads} threads: {', '.join(self.protocols)}", "",
             f"`{ENGINE}`: the engine (Verilog 2005). `{BENCH}`: a test bench with the routes of one router;",
@@ -104,41 +104,46 @@ class EngineFiles:
         ])  # fmt: skip
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the files into a folder, which is made; returns them."""
+        """Write the files into a folder, which is created if missing; return their paths."""
         return write_files(folder, self.texts())
 
     def texts(self) -> dict[str, str]:
-        """Return the text of each file."""
+        """Return the text of each file, by file name."""
         return {ENGINE: self.engine(), BENCH: self.bench(), README: self.readme()}
 
     def verify(
         self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",
         brief: bool = False,
     ) -> Found:  # fmt: skip
-        """Return what a simulator makes of packets, in the files that a folder has: with stalls, then without.
+        """Simulate the folder's files with random stalls, then without, and compare them with the step program.
 
-        rated: the packets of the second run, which the cycles are of; the same where none are given. brief: whether
-        the first run that differs is the last. Raises InputError without a simulator, and for more packets than the
-        bench holds.
+        rated: the packets of the second run, whose cycles are reported (None: `cases`). brief: stop after the first run
+        with a difference. Raises InputError without a simulator, and for more packets than the bench holds.
         """
         second = cases if rated is None else rated
-        for one in (cases, second):
-            if not 1 <= len(one) < MOST_PACKETS:
-                raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(one)}")
-        most = max(len(cases), len(second))
-        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)), packets=most)
-        stalled, cycles = self._run(folder, command, cases, STALLS)
-        wrong, first = self._differences(cases, stalled, self._counted(folder))
-        if wrong and brief:
-            return Found(len(cases), wrong, first, 0, cycles / len(cases))
-        plain, cycles = self._run(folder, command, second, 0)
-        more, other = self._differences(second, plain, self._counted(folder))
-        order = [int(line.split()[0], 16) for line in plain]
-        overtaken = sum(a > b for a, b in pairwise(order))
-        return Found(len(cases) + len(second), wrong + more, first or other, overtaken, cycles / len(second))
+        for packets in (cases, second):
+            if not 1 <= len(packets) < MOST_PACKETS:
+                raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(packets)}")
+        most_packets = max(len(cases), len(second))
+        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)), packets=most_packets)
+        stalled_lines, cycles = self._run(folder, command, cases, STALLS)
+        mismatches, first_mismatch = self._differences(cases, stalled_lines, self._counted(folder))
+        if mismatches and brief:
+            return Found(len(cases), mismatches, first_mismatch, 0, cycles / len(cases))
+        plain_lines, cycles = self._run(folder, command, second, 0)
+        more_mismatches, second_mismatch = self._differences(second, plain_lines, self._counted(folder))
+        order = [int(line.split()[0], 16) for line in plain_lines]
+        overtaken = sum(earlier > later for earlier, later in pairwise(order))
+        return Found(
+            len(cases) + len(second),
+            mismatches + more_mismatches,
+            first_mismatch or second_mismatch,
+            overtaken,
+            cycles / len(second),
+        )
 
     def run_cycles(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> int:
-        """Return the cycles of a run without stalls, from the first packet taken to the last one left."""
+        """Return the cycles of a run without stalls, from the first packet's entry to the last packet's exit."""
         name = simulator_name or simulator(len(cases))
         command = build_bench(folder, [ENGINE, BENCH], name, packets=len(cases))
         return self._run(folder, command, cases, 0)[1]
@@ -150,19 +155,19 @@ class EngineFiles:
         return run_built(folder, command, packets=len(cases), stalls=stalls)
 
     def write_packets(self, folder: Path, cases: Sequence[Case]) -> None:
-        """Write the packets that a bench reads."""
+        """Write packets.hex, which the bench reads."""
         width = -(-self.begins.bits // 4)
         lines = [f"{self._number(port, frame):0{width}x}" for port, frame in cases]
         (folder / "packets.hex").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _number(self, port: int, frame: bytes) -> int:
-        values, whole = registers_of(self.program, port, frame), 0
+        registers, number = registers_of(self.program, port, frame), 0
         for name, (low, bits) in self.begins.at.items():
-            whole |= (values[name] & (1 << bits) - 1) << low
-        return whole
+            number |= (registers[name] & (1 << bits) - 1) << low
+        return number
 
     def _counted(self, folder: Path) -> Counter[Flow]:
-        """Return how often the bench was asked to count each flow."""
+        """Return how often the engine asked the bench to count each flow."""
         counts = Counter[Flow]()
         for port, name in self.ports.accelerator.items():
             if name == COUNTS:
@@ -174,32 +179,41 @@ class EngineFiles:
     def _differences(
         self, cases: Sequence[Case], lines: Sequence[str], counted: Counter[Flow] | None = None
     ) -> tuple[int, str]:
-        """Return how many packets and flows differ, and the first in words; counted: None where nobody wrote it."""
-        seen, wrong, first = dict[int, int](), 0, ""
-        told_of, flows = self.expected(cases)
-        signed = {name for name, lo, _ in self.program.registers if lo < 0}
+        """Return how many packets and flows differ, and a text on the first; counted: None if it is not recorded."""
+        results_by_tag, mismatches, first_mismatch = dict[int, int](), 0, ""
+        expected_verdicts, flows = self.expected(cases)
+        signed = {name for name, lowest, _ in self.program.registers if lowest < 0}
         for line in lines:
             tag, text = line.split()
             if set(line.lower()) & set("xz"):
-                wrong, first = wrong + 1, first or f"a packet left undefined, as {line[:40]}"
+                mismatches, first_mismatch = (
+                    mismatches + 1,
+                    first_mismatch or f"a packet left undefined, as {line[:40]}",
+                )
                 continue
-            if int(tag, 16) in seen:
-                wrong, first = wrong + 1, first or f"packet {int(tag, 16)} came twice"
+            if int(tag, 16) in results_by_tag:
+                mismatches, first_mismatch = mismatches + 1, first_mismatch or f"packet {int(tag, 16)} came twice"
                 continue
-            seen[int(tag, 16)] = int(text, 16)
-        for k, ((_, frame), expected) in enumerate(zip(cases, told_of, strict=True)):
-            if k not in seen:
-                wrong, first = wrong + 1, first or f"packet {k} was lost"
+            results_by_tag[int(tag, 16)] = int(text, 16)
+        for number, ((_, frame), expected) in enumerate(zip(cases, expected_verdicts, strict=True)):
+            if number not in results_by_tag:
+                mismatches, first_mismatch = mismatches + 1, first_mismatch or f"packet {number} was lost"
                 continue
-            left = {name: self.results.value(seen[k], name, name in signed) for name in self.results.at}
-            verdict_ = self._verdict(left, frame)
-            if verdict_ != expected:
-                wrong, first = wrong + 1, first or f"packet {k}: hardware says {verdict_}, the step program {expected}"
-        more, other = miscounted(flows, counted)
-        return wrong + more, first or other
+            registers = {
+                name: self.results.value(results_by_tag[number], name, name in signed) for name in self.results.at
+            }
+            verdict_by_hardware = self._verdict(registers, frame)
+            if verdict_by_hardware != expected:
+                mismatches, first_mismatch = (
+                    mismatches + 1,
+                    first_mismatch
+                    or f"packet {number}: hardware says {verdict_by_hardware}, the step program {expected}",
+                )
+        miscounts, first_miscount = miscounted(flows, counted)
+        return mismatches + miscounts, first_mismatch or first_miscount
 
     def expected(self, cases: Sequence[Case]) -> tuple[list[tuple[Any, Any, Any]], Counter[Flow]]:
-        """Return (sent, reason, left to control) of packets by the step program, and how often it counts each flow."""
+        """Run the step program: return (sent, reason, left to control) of each packet, and the count of each flow."""
         units, flows = dict(accelerators_of(self.box)), Counter[Flow]()
 
         def count(flow: Flow) -> Answer:
@@ -208,28 +222,28 @@ class EngineFiles:
 
         units[COUNTS] = count
         outcomes = (forward(self.compiled, units, port, frame).context for port, frame in cases)
-        return [(one.sent, one.reason, one.left_to_control) for one in outcomes], flows
+        return [(context.sent, context.reason, context.left_to_control) for context in outcomes], flows
 
     def _verdict(self, left: dict[str, int], frame: bytes) -> object:
         try:
             outcome = verdict(self.program, left, frame)
-        except (KeyError, IndexError) as error:  # no reason, or kind, has this number
+        except (KeyError, IndexError) as error:  # the number of no reason and no kind
             return error
         return outcome.sent, outcome.reason, outcome.left_to_control
 
 
 def miscounted(flows: Counter[Flow], counted: Counter[Flow] | None) -> tuple[int, str]:
-    """Return how many flows are counted more or less often, and the first in words; counted: None where nobody did."""
-    wrong, first = 0, ""
+    """Return how many flows have a wrong count, and a text on the first one; counted: None if it is not recorded."""
+    mismatches, first_mismatch = 0, ""
     for flow in flows.keys() | counted.keys() if counted is not None else ():
         if counted is not None and flows[flow] != counted[flow]:
-            told_of = f"flow {flow} is counted {counted[flow]} times, by the step program {flows[flow]}"
-            wrong, first = wrong + 1, first or told_of
-    return wrong, first
+            description = f"flow {flow} is counted {counted[flow]} times, by the step program {flows[flow]}"
+            mismatches, first_mismatch = mismatches + 1, first_mismatch or description
+    return mismatches, first_mismatch
 
 
 def cut(number: int, widths: Sequence[int]) -> Flow:
-    """Return the parts of a number, the lowest first."""
+    """Split a number into fields of the given widths in bits, lowest field first."""
     parts = []
     for width in widths:
         parts.append(number & (1 << width) - 1)
@@ -241,14 +255,14 @@ def routes_of(lpm: Lpm) -> Routes:
     """Return the routes of a table as prefixes, the longest first."""
     rows = lpm.routes()
     routes = []
-    for k in range(len(rows.length)):
-        value = rows.value[k]
+    for row in range(len(rows.length)):
+        value = rows.value[row]
         number = int(value) if np.ndim(value) == 0 else int(value[0]) << 64 | int(value[1])
-        routes.append((number, int(rows.length[k]), int(rows.next_hop[k])))
+        routes.append((number, int(rows.length[row]), int(rows.next_hop[row])))
     return sorted(routes, key=lambda row: (-row[1], row[0]))
 
 
 def rated_and_hostile(tables: Box, protocols: Sequence[str], count: int) -> tuple[list[Case], list[Case]]:
-    """Return minimum-size frames that are forwarded, of protocols in turn, and frames that try every rule."""
-    well = rated(tables, protocols, count)
-    return well, tried(tables, protocols, count, known=well)
+    """Return minimum-size frames that are forwarded, of protocols in turn, and frames that test every rule."""
+    forwarded = rated(tables, protocols, count)
+    return forwarded, tried(tables, protocols, count, known=forwarded)

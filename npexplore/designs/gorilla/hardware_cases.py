@@ -1,11 +1,11 @@
-"""Packets to verify Gorilla's engine with: frames that are forwarded, and frames that try every rule of its router.
+"""Packets to verify Gorilla's engine with: frames that are forwarded, and frames that test every rule of its router.
 
-    probes       of the conformance bench: rule by rule, for any router (npexplore.testing)
-    drawn        hypothesis strategies around the router's routes, links and labels, the same ones each time
-    captures     frames of real networks, as sent to this router
-    changed      all of these with a bit changed, or cut short
+    probes       frames of the conformance bench, one per rule, for any router (npexplore.testing)
+    drawn        frames from hypothesis strategies near the router's routes, links and labels; fixed by the seed
+    captures     frames of real networks, readdressed to this router
+    changed      any of these frames, unchanged, with one bit flipped, or truncated
 
-`tried` begins with one frame for each way through the program: its steps, and how it ended.
+`tried` starts with one frame for each path through the program (its steps and its outcome).
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ GROUP = b"\x33\x33\x00\x00\x00\x01"
 
 
 def reasons_of(program: LoweredProgram, protocols: Sequence[str]) -> set[Reason]:
-    """Return the reasons for which a lowered program drops a packet.
+    """Return the reasons for which a lowered program may drop a packet.
 
-    What is for the router is not dropped; what is handed to IPv4 from below labels has been seen to be a header of it.
+    LOCAL_DELIVERY is excluded: such packets are not dropped. With MPLS alone, packets below labels are known to have an
+    IPv4 header, so that TOO_SHORT and BAD_VERSION cannot occur.
     """
     never = {Reason.NONE, Reason.LOCAL_DELIVERY}
     if "mpls" in protocols and "ipv4" not in protocols:
@@ -53,7 +54,7 @@ def reasons_of(program: LoweredProgram, protocols: Sequence[str]) -> set[Reason]
 
 
 def ends(box: Box, protocols: Sequence[str], cases: Iterable[Case], counting: bool = False) -> Counter[str]:
-    """Return how often packets end as they do in the step program: `sent`, `control`, or the name of a reason."""
+    """Run the step program and count the outcomes of packets: `sent`, `control`, or the name of a drop reason."""
     compiled = engine_program(box, protocols, counting)
     return Counter(end for _, end in _ways(box, compiled, cases))
 
@@ -64,24 +65,24 @@ def _ways(box: Box, compiled: Compiled, cases: Iterable[Case]) -> Iterator[tuple
         trace = forward(compiled, units, port, frame)
         context = trace.context
         end = CONTROL if context.left_to_control else SENT if context.sent else by_code(context.reason).name
-        yield tuple(one.name for one in trace.passed), end
+        yield tuple(step.name for step in trace.passed), end
 
 
 def rated(box: Box, protocols: Sequence[str], count: int) -> list[Case]:
-    """Return minimum-size frames that Gorilla's router forwards, of protocols in turn; labels are one to four."""
+    """Return minimum-size frames that Gorilla's router forwards, of protocols in turn, with one to four labels."""
     rng, ports = np.random.default_rng(2), box.golden.router.ports[:PORTS]
     kinds = [kind for name in protocols for kind in KINDS.get(name, (name,))]
     cases = []
-    for k in range(count):
-        port = ports[k % len(ports)]
-        cases.append((port.number, port.mac + made_frame(kinds[k % len(kinds)], box, rng)[6:]))
+    for number in range(count):
+        port = ports[number % len(ports)]
+        cases.append((port.number, port.mac + made_frame(kinds[number % len(kinds)], box, rng)[6:]))
     return cases
 
 
 def tried(box: Box, protocols: Sequence[str], count: int, seed: int = 1, known: Sequence[Case] = ()) -> list[Case]:
-    """Return so many frames that try a router, those that come by a new way first; needs hypothesis.
+    """Return `count` frames that test a router; frames on a new path through the program come first.
 
-    known: further frames to take from. Raises InputError without hypothesis.
+    known: additional frames to choose from. Raises InputError if hypothesis is not installed.
     """
     if find_spec("hypothesis") is None:
         raise InputError("packets that try a router are drawn by hypothesis, which is missing; install npexplore[test]")
@@ -90,17 +91,17 @@ def tried(box: Box, protocols: Sequence[str], count: int, seed: int = 1, known: 
     pool = [*known, *probes(box.golden.router), *captured(box), *drawn(box, protocols, min(count, MOST_DRAWN), seed)]
     if LABELLED & set(protocols):
         pool += below_labels(box, pool, seed)
-    first, seen = list[Case](), set[object]()
-    for case, way in zip(pool, _ways(box, engine_program(box, protocols, True), pool), strict=True):
-        if way not in seen:
-            seen.add(way)
+    first, paths = list[Case](), set[object]()
+    for case, path in zip(pool, _ways(box, engine_program(box, protocols, True), pool), strict=True):
+        if path not in paths:
+            paths.add(path)
             first.append(case)
-    left = max(0, count - len(first))
-    return [*first, *changed(pool, left, seed)][:count]
+    remaining = max(0, count - len(first))
+    return [*first, *changed(pool, remaining, seed)][:count]
 
 
 def drawn(box: Box, protocols: Sequence[str], count: int, seed: int = 1) -> list[Case]:
-    """Return frames drawn from strategies of the protocols, the same ones for a seed; needs hypothesis."""
+    """Return frames drawn from the protocols' hypothesis strategies; the seed fixes them."""
     from hypothesis import strategies as st
 
     from npexplore.testing.drawing import cases_for
@@ -123,7 +124,7 @@ def drawn(box: Box, protocols: Sequence[str], count: int, seed: int = 1) -> list
 
 
 def below_labels(box: Box, frames: Sequence[Case], seed: int = 1) -> list[Case]:
-    """Return the packets of IPv4 and IPv6 among frames below one to four labels of a router, some made too long."""
+    """Return the IPv4 and IPv6 packets among frames, each below one to four of the router's labels; some too long."""
     labels, rng, cases = box.labels, np.random.default_rng(seed), list[Case]()
     if labels is None:
         return []
@@ -133,14 +134,16 @@ def below_labels(box: Box, frames: Sequence[Case], seed: int = 1) -> list[Case]:
         if frame[12:ETHERNET] in (IPV4_TYPE, IPV6_TYPE) and here:
             chosen = [int(rng.choice(here)) for _ in range(int(rng.integers(4)))]
             chosen.append(int(rng.choice(here if k % 3 else list(entries))))
-            rows = [Label(one, int(rng.integers(8)), ttl=int(rng.choice((1, 2, 64, 255), p=SHARES))) for one in chosen]
-            long = bytes(TOO_LONG if k % 9 == 0 else 0)
-            cases.append((port, frame[:12] + MPLS_TYPE + write_stack(rows) + frame[ETHERNET:] + long))
+            rows = [
+                Label(label, int(rng.integers(8)), ttl=int(rng.choice((1, 2, 64, 255), p=SHARES))) for label in chosen
+            ]
+            padding = bytes(TOO_LONG if k % 9 == 0 else 0)
+            cases.append((port, frame[:12] + MPLS_TYPE + write_stack(rows) + frame[ETHERNET:] + padding))
     return cases
 
 
 def _framed(box: Box, packets: Any, kind: bytes) -> Any:
-    """Return a strategy of frames by any port, to its address or to a group of stations."""
+    """Return a strategy for frames that arrive at any port, to its MAC address or to a multicast address."""
     from hypothesis import strategies as st
 
     def framed(port: int, packet: bytes, dice: int) -> Case:
@@ -150,7 +153,7 @@ def _framed(box: Box, packets: Any, kind: bytes) -> Any:
 
 
 def captured(box: Box) -> list[Case]:
-    """Return frames of the captures that come with the package, each to the address of the port that it comes by."""
+    """Return frames of the package's captures; unicast frames get the MAC address of the port at which they arrive."""
     ports, cases = box.golden.router.ports, list[Case]()
     for file in sorted(share("data", "captures").glob("*.pcap*")):
         for k, (_, frame) in enumerate(read_frames(file)):
@@ -161,14 +164,14 @@ def captured(box: Box) -> list[Case]:
 
 
 def changed(frames: Sequence[Case], count: int, seed: int = 1) -> list[Case]:
-    """Return packets made of others: some as they are, some with a bit changed, or cut short."""
+    """Return `count` copies of random frames: about half unchanged, the others with one bit flipped or truncated."""
     rng, cases = np.random.default_rng(seed), list[Case]()
     while len(cases) < count:
         port, frame = frames[int(rng.integers(len(frames)))]
-        mutant, what = bytearray(frame), int(rng.integers(4))
-        if what == 1:
+        mutant, change = bytearray(frame), int(rng.integers(4))
+        if change == 1:
             mutant[int(rng.integers(min(len(mutant), ETHERNET + 40)))] ^= 1 << int(rng.integers(8))
-        elif what == 2 and len(mutant) > ETHERNET:
+        elif change == 2 and len(mutant) > ETHERNET:
             mutant = mutant[: int(rng.integers(ETHERNET, len(mutant) + 1))]
         cases.append((port, bytes(mutant)))
     return cases

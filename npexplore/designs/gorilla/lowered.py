@@ -1,8 +1,8 @@
-"""Gorilla's router as graphs: its step program lowered over a router's tables.
+"""Gorilla's router as expression graphs: its step program lowered for one router's tables.
 
-Header checks are lowered with the step that asks for them; lookups answer through ports. The label table answers the
-number of an entry; the entries themselves are constants of the engine. What is sent is the window of the header as the
-engine leaves it, with the rest of the frame behind.
+Header checks become part of the step that calls them; lookups are answered through ports. The label table returns the
+number of an entry; the entries themselves are constants of the engine. The frame that is sent is the window with the
+header as the engine leaves it, followed by the rest of the frame.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from npexplore.hardware.lowering import Inline, LoweredProgram, Outside, Unit, l
 from npexplore.hardware.packing import taken
 from npexplore.hardware.shapes import Fixed, Octets, Shape, Whole, maybe
 
-WORD, HEADER = 16, 60  # bytes: a word of the scratchpad, the longest header of IPv4
-LONGEST = (1 << 17) - 1  # of a frame: 65,535 bytes below any Ethernet header
+WORD, HEADER = 16, 60  # bytes: a word of the scratchpad, the longest IPv4 header
+LONGEST = (1 << 17) - 1  # bytes of a frame: 65,535 below any Ethernet header fit
 RESULTS = "sent", "reason", "left_to_control"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of a frame: (port, frame) that is sent, or why not, or that the control processor decides."""
+    """A frame's outcome: the (port, frame) that is sent, a drop reason, or left to the control processor."""
 
     sent: tuple[int, bytes] | None
     reason: Reason
@@ -37,27 +37,27 @@ class Verdict:
 
 
 def units(box: Box) -> Mapping[str, Unit]:
-    """Return the accelerators of a router by how hardware has them."""
-    answering: dict[str, Unit] = {"integrity2": Inline(partial(frame_fault, box.golden))}
-    answering |= {name: Inline(check) for name, check in {**INTEGRITY, **INTEGRITY6}.items()}
-    answering["lookup4"] = Outside(maybe(max(1, len(box.ipv4.hops) - 1)))
+    """Return how hardware implements each accelerator of a router: within a step, or behind a port."""
+    units_by_name: dict[str, Unit] = {"integrity2": Inline(partial(frame_fault, box.golden))}
+    units_by_name |= {name: Inline(check) for name, check in {**INTEGRITY, **INTEGRITY6}.items()}
+    units_by_name["lookup4"] = Outside(maybe(max(1, len(box.ipv4.hops) - 1)))
     if box.ipv6 is not None:
-        answering["lookup6"] = Outside(maybe(max(1, len(box.ipv6.hops) - 1)))
-    answering["flow_counter"] = Outside(Fixed(None))
+        units_by_name["lookup6"] = Outside(maybe(max(1, len(box.ipv6.hops) - 1)))
+    units_by_name["flow_counter"] = Outside(Fixed(None))
     if box.labels is not None and box.labels.entries:
         entries = box.labels.entries
-        answering["label_table"] = Outside(maybe(max(1, len(entries) - 1)), entries)
-    return answering
+        units_by_name["label_table"] = Outside(maybe(max(1, len(entries) - 1)), entries)
+    return units_by_name
 
 
 def window_of(protocols: Sequence[str]) -> int:
-    """Return the bytes of a frame that hardware sees, in whole words: link, labels, the longest header."""
+    """Return the bytes of a frame that hardware reads, in whole words: link header, labels, longest IP header."""
     labels = ENTRY * DEEPEST if {"mpls", LABELS} & set(protocols) else 0
     return -(-(ETHERNET + labels + HEADER) // WORD) * WORD
 
 
 def begins(box: Box, window: int) -> dict[str, Shape]:
-    """Return the shapes of what a packet begins with."""
+    """Return the shapes of the values that the program starts with."""
     return {
         "port": Whole(0, len(box.golden.router.ports) - 1),
         "frame": Octets(window, (window, window), (0, LONGEST), True),
@@ -66,13 +66,13 @@ def begins(box: Box, window: int) -> dict[str, Shape]:
 
 
 def lowered_router(box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> LoweredProgram:
-    """Return a router's program as graphs; raises ModelError for what hardware cannot have."""
+    """Return a router's program as graphs; raises ModelError for a program that cannot become hardware."""
     program = engine_program(box, protocols, counting)
     return lower_program(program, units(box), begins(box, window_of(protocols)), RESULTS)
 
 
 def registers_of(program: LoweredProgram, port: int, frame: bytes) -> dict[str, int]:
-    """Return the registers that a frame begins with."""
+    """Return the initial registers of a frame that arrives at a port."""
     window = _window(program)
     data = frame[:window] + bytes(max(0, window - len(frame)))
     return {"port": port, "frame.length": len(frame), **{f"frame.{k}": byte for k, byte in enumerate(data)}}
@@ -85,7 +85,7 @@ def _window(program: LoweredProgram) -> int:
 
 
 def verdict(program: LoweredProgram, left: Mapping[str, int], frame: bytes) -> Verdict:
-    """Return what the registers at the end say of a frame."""
+    """Return a frame's outcome from the final registers."""
     shapes = program.shapes
     sent = taken(shapes["sent"], left, "sent", frame[_window(program) :])
     reason, control = (taken(shapes[name], left, name) for name in RESULTS[1:])

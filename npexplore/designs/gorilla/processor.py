@@ -1,7 +1,7 @@
 """Gorilla's clusters and lanes as Verilog: engines behind load balancers, arbiters, reorder queues (Secs. 4.1, 4.5.2).
 
-One cluster is a group of engines whose ports go out. Several are lanes of clusters over the channels of one memory: a
-lane takes one packet per cycle, as the model's pre-processor has `lanes`.
+A single cluster is a group of engines whose ports leave the design. Several clusters form lanes that share the channels
+of one memory. A lane takes one packet per cycle, like the `lanes` of the model's pre-processor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from npexplore.hardware.templates.streams import VALVE, streams_text
 from npexplore.machine.parameters import Parameters
 
 TAG = 16  # bits of a packet's number
-COUNTER_READS = 3  # 72 bits each, Sec. 4.3
+COUNTER_READS = 3  # reads of 72 bits per counter update, Sec. 4.3
 BALANCING = {"in_turn": True, "ideal": False}  # whether a header waits for the cluster whose turn it is
 ARBITERS = {"fair": True, "unfair": False}
 LOOKUPS = ("ideal", "trie")
@@ -39,7 +39,7 @@ PROCESSOR, VALVES, ACCELERATORS, SYNCHRONISERS = "processor.v", "valve.v", "acce
 
 
 class Ran(NamedTuple):
-    """What a run says of a packet as it leaves: its number, registers as text, the cycles of leaving and entering."""
+    """A packet that left in a run: its number, its registers as text, and the cycles of exit and entry."""
 
     number: int
     registers: str
@@ -48,11 +48,11 @@ class Ran(NamedTuple):
 
 
 class ProcessorFiles(EngineFiles):
-    """The text of a processor's files: p's clusters, engines, threads, and how they are held together.
+    """The texts of a processor's files: clusters, engines and threads of `p`, with balancers, arbiters and queues.
 
-    lookups: `ideal`, prefixes compared by the bench; `trie`, walks through tries in the memory of each channel.
+    lookups: `ideal`, the bench compares prefixes; `trie`, hardware walks tries in the memory of each channel.
 
-    Raises InputError for a knob's value that hardware has no template for.
+    Raises InputError for a knob's value without a hardware template.
     """
 
     def __init__(
@@ -76,13 +76,15 @@ class ProcessorFiles(EngineFiles):
         self.label_cycles = int(p.label_cycles)
         self.ipv6_ratio, self.in_order = float(p.ipv6_delay_ratio), p.reorder == "on"
         places = 1 << (int(p.reorder_places) // self.lanes).bit_length() - 1 if self.in_order else 0
-        several = self.clusters > 1
-        self.cluster = Group("cluster", self.engines, 0 if several else places, fair=fair, seed=1, apart=several)
+        several_clusters = self.clusters > 1
+        self.cluster = Group(
+            "cluster", self.engines, 0 if several_clusters else places, fair=fair, seed=1, apart=several_clusters
+        )
         self.lane = Group(
             "lane", self.clusters // self.lanes, places, int(p.fifo_packets), strict, self.fair, gathered=False, seed=2
         )
         ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
-        cluster_tag = TAG + self.lane.ticket if several else TAG
+        cluster_tag = TAG + self.lane.ticket if several_clusters else TAG
         engine_tag, who = cluster_tag + self.cluster.ticket, at(self.threads)
         parameters = f"#(.THREADS({self.threads}), .WHO({who}), .TAG({engine_tag})) "
         begins, results = self.begins.bits, self.results.bits
@@ -96,11 +98,11 @@ class ProcessorFiles(EngineFiles):
         self.core_clocks = reads_per_s(p) / (1e6 * float(p.core_mhz))
 
     def _member(self) -> tuple[Face, Mapping[str, str]]:
-        """Return what a lane is made of, and by its ports what they ask."""
+        """Return the interface of a lane's member, and the accelerator that each of its ports calls."""
         return self.cluster_face, self.ports.accelerator
 
     def _walks(self) -> dict[str, Walk]:
-        """Return the walk of each kind of lookup, as wide as its port or channel."""
+        """Return the trie walk of each kind of lookup, as wide as its port or channel."""
         walks = dict[str, Walk]()
         for port, name in self.ports.accelerator.items():
             if name.startswith("lookup") and name not in walks:
@@ -116,13 +118,13 @@ class ProcessorFiles(EngineFiles):
         return lpm
 
     def accelerators(self) -> str:
-        """Return the walks with their channels; nothing where lookups are ideal."""
+        """Return the Verilog of the walks with their channels; "" if lookups are ideal."""
         if not self.walks:
             return ""
-        return "\n".join([memory_text(store(self.stores), False), *(one.text() for one in self.walks.values())])
+        return "\n".join([memory_text(store(self.stores), False), *(walk.text() for walk in self.walks.values())])
 
     def engine(self, apart: bool = True) -> str:
-        """Return all modules: steps, engine, the parts of templates, cluster, and lanes with channels."""
+        """Return the Verilog of all modules: steps, engine, template parts, cluster, and lanes with channels."""
         texts = [super().engine(apart), streams_text(store(self.stores), valve=False)]
         texts.append(group_text(self.cluster, self.engine_face, self.cluster_face.tag))
         if self.clusters > 1:
@@ -140,13 +142,13 @@ class ProcessorFiles(EngineFiles):
         return bench_text(top, lanes, widths, self._units(), self.in_order, self.reads, self.counting, self._beside())
 
     def _top(self) -> tuple[str, list[str]]:
-        """Return the name of the top module, and what is behind `in` and `out` in its ports, by lane."""
+        """Return the name of the top module, and for each lane the suffix of `in` and `out` in its port names."""
         return (
             ("processor", [str(k) for k in range(self.lanes)]) if self.clusters > 1 else (self.member_face.name, [""])
         )
 
     def _beside(self) -> Beside | None:
-        """Return what else the bench has around the top module."""
+        """Return what the bench connects in addition to its units (None: nothing)."""
         return None
 
     def _units(self) -> list[Unit]:
@@ -163,7 +165,7 @@ class ProcessorFiles(EngineFiles):
         return [Unit(f"channel{m}", who, ask, reply, kinds) for m in range(self.channels)]
 
     def _kind(self, name: str, port: str) -> Kind:
-        """Return an accelerator as the bench has it: its delay, the reads of the longest walk, its routes."""
+        """Return the bench's model of an accelerator: its delay, the reads of the longest walk, its routes."""
         if name == "label_table" and self.clusters > 1:
             raise InputError("hardware has a label table in one cluster alone: clusters must be 1 for labels")
         routes, reads = self.routes()[name], COUNTER_READS
@@ -180,12 +182,12 @@ class ProcessorFiles(EngineFiles):
         return Kind(name, delay, reads, bits, self.ports.replies[port], routes)
 
     def readme(self) -> str:
-        """Return what the files are, the ports, and what nests in what."""
-        several = self.clusters > 1
-        top, behind = self._top()[0], "K of each lane" if several else ""
-        k = "K" if several else ""
+        """Return a description of the files, the ports and the module hierarchy, as Markdown."""
+        several_clusters = self.clusters > 1
+        top, behind = self._top()[0], "K of each lane" if several_clusters else ""
+        k = "K" if several_clusters else ""
         calls = ", ".join(f"`{unit.port}_*`" for unit in self._units())
-        if several:
+        if several_clusters:
             calls = f"`channelK_*`, {self.channels} of them, {self.reads} reads a cycle each"
         lines = [
             f"# {self.clusters} clusters of {self.engines} engines of {self.threads} threads: "
@@ -203,7 +205,7 @@ class ProcessorFiles(EngineFiles):
             f"| `engine` | {self.threads} threads, scheduler {self.scheduler}, contexts in {self.stores} |",
             f"| `cluster` | {self.engines} engines, local arbiters {_fairness(self.cluster.fair)} |",
         ]  # fmt: skip
-        if several:
+        if several_clusters:
             lines += [
                 f"| `lane` | {self.lane.members} clusters, {self.lane.waiting} headers before each, reorder queue of "
                 f"{self.lane.places} |",
@@ -213,7 +215,7 @@ class ProcessorFiles(EngineFiles):
         return "\n".join([*lines, *self._rows(), ""])
 
     def _streams(self, k: str, behind: str) -> list[str]:
-        """Return the README's rows of what comes and leaves; behind: what K is."""
+        """Return the README's rows on input and output streams; behind: the meaning of K."""
         order = "in the order of arrival" if self.in_order else "as they are done"
         return [
             f"| `in{k}_*` | packets{behind and f' ({behind})'}: tag of {TAG} bits, {self.begins.bits} bits |",
@@ -221,11 +223,11 @@ class ProcessorFiles(EngineFiles):
         ]
 
     def _rows(self) -> list[str]:
-        """Return more rows of the README's table of modules."""
+        """Return additional rows of the README's table of modules."""
         return []
 
     def texts(self) -> dict[str, str]:
-        """Return the text of each file."""
+        """Return the text of each file, by file name."""
         texts = {PROCESSOR: self.engine(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
         if self.walks:
             texts |= {ACCELERATORS: self.accelerators(), SYNCHRONISERS: SYNCHRONISER}
@@ -236,30 +238,36 @@ class ProcessorFiles(EngineFiles):
         self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",
         brief: bool = False,
     ) -> Found:  # fmt: skip
-        """Return what a simulator makes of packets, as `EngineFiles.verify` does.
+        """Simulate packets and compare them with the step program, as `EngineFiles.verify` does.
 
-        The second packets go once with most cycles stalled too: all of them call, so that answers meet. overtaken:
-        without stalls; with reorder queues with stalls too, where one that is overtaken is a difference.
+        The packets of the second run are also simulated with most cycles stalled: all of them call accelerators, so
+        that answers arrive together. `overtaken` counts the run without stalls; with reorder queues, an overtaken
+        packet counts as a difference in every run.
         """
         second = cases if rated is None else rated
         command = self.build(folder, simulator_name or simulator(len(cases)))
-        wrong, first, overtaken, cycles = 0, "", 0, 0
-        for packets, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
-            ran, cycles = self.run(folder, command, packets, stalls=stalls)
-            more, difference = self._held(packets, ran, self._counted(folder) if self.counting else None)
-            overtaken = sum(a.number > b.number for a, b in pairwise(ran))
+        mismatches, first_mismatch, overtaken, cycles = 0, "", 0, 0
+        for sent_cases, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
+            departures, cycles = self.run(folder, command, sent_cases, stalls=stalls)
+            more_mismatches, difference = self._held(
+                sent_cases, departures, self._counted(folder) if self.counting else None
+            )
+            overtaken = sum(earlier.number > later.number for earlier, later in pairwise(departures))
             if self.in_order and overtaken:
-                more, difference = more + overtaken, difference or f"{overtaken} packets were overtaken"
-            wrong, first = wrong + more, first or difference
-            if wrong and brief:
+                more_mismatches, difference = (
+                    more_mismatches + overtaken,
+                    difference or f"{overtaken} packets were overtaken",
+                )
+            mismatches, first_mismatch = mismatches + more_mismatches, first_mismatch or difference
+            if mismatches and brief:
                 break
-        return Found(len(cases) + len(second), wrong, first, overtaken, cycles / len(second))
+        return Found(len(cases) + len(second), mismatches, first_mismatch, overtaken, cycles / len(second))
 
     def _held(self, cases: Sequence[Case], ran: Sequence[Ran], counted: Counter[Flow] | None) -> tuple[int, str]:
-        return self._differences(cases, [f"{one.number:x} {one.registers}" for one in ran], counted)
+        return self._differences(cases, [f"{packet.number:x} {packet.registers}" for packet in ran], counted)
 
     def _counted(self, folder: Path) -> Counter[Flow]:
-        """Return how often the bench's units were asked to count each flow; (-1,): a call that is undefined."""
+        """Return how often the bench's units were asked to count each flow; flow (-1,): undefined calls."""
         counts, ports = Counter[Flow](), [unit.port for unit in self._units()]
         port_of = {name: port for port, name in self.accelerator.items()}
         for line in (folder / "asked.txt").read_text(encoding="utf-8").splitlines():
@@ -270,7 +278,7 @@ class ProcessorFiles(EngineFiles):
             call = int(ask, 16)
             if self.clusters == 1:
                 port = ports[int(unit)]
-            else:  # a channel's call has its kind on top
+            else:  # the top bits of a channel's call are its kind
                 kinds = self.top.kinds
                 digits = at(len(kinds)) if len(kinds) > 1 else 0
                 port = port_of[kinds[call >> self.top.sizes(self.lane_face)[1] - digits]]
@@ -279,14 +287,14 @@ class ProcessorFiles(EngineFiles):
         return counts
 
     def build(self, folder: Path, name: str, packets: int = OPTIMISED_FROM_PACKETS) -> list[str]:
-        """Return the command of the bench in a folder, built by a simulator of this name for so many packets."""
+        """Build the folder's bench with simulator `name` for this number of packets; return the command to run it."""
         files = [PROCESSOR, ACCELERATORS, BENCH] if self.walks else [PROCESSOR, BENCH]
         return build_bench(folder, files, name, apart=True, packets=packets)
 
     def run(
         self, folder: Path, command: Sequence[str], cases: Sequence[Case], packets: int | None = None, **settings: int
     ) -> tuple[list[Ran], int]:
-        """Return packets as they left, and cycles; cases in turn until so many packets are sent (None: once each)."""
+        """Return the packets in order of exit, and the run's cycles. Cases repeat up to `packets` (None: once each)."""
         count = len(cases) if packets is None else packets
         if not 1 <= count < MOST_PACKETS:
             raise InputError(f"packets to simulate must be 1 to {MOST_PACKETS - 1}, got {count}")
@@ -300,7 +308,7 @@ def _fairness(fair: bool) -> str:
 
 
 def _ran(line: str) -> Ran:
-    """Return what a line of results.txt says; an undefined number or cycle is -1."""
+    """Return a line of results.txt as a record; an undefined number or cycle is -1."""
     number, registers, left, entered = line.split()
     try:
         return Ran(int(number, 16), registers, int(left), int(entered))

@@ -1,8 +1,9 @@
-"""The rate of Gorilla's hardware: forwarded packets through its Verilog, cycle by cycle, in Verilator.
+"""The packet rate of Gorilla's hardware: its Verilog forwards packets in Verilator, cycle by cycle.
 
-    rate = packets / (cycle in which the last of them leaves - cycle before the first one), times the core's clock
+    rate = packets / (cycle in which the last one leaves - cycle in which the packet before the first leaves) x clock
 
-of the middle of a run: a fifth is warm-up, the last tenth empties the machine. Batches give the interval.
+Only the middle of a run counts: the first fifth is warm-up, the last tenth empties the machine. The interval comes from
+batch means.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from npexplore.solve.prediction import Latency, Prediction
 SIMULATOR, BUILT = "verilator", Path("built", "Vbench")
 FILES = (PROCESSOR, BENCH)
 PACKETS = 20_000
-WARM_UP, EMPTYING, BATCHES = 0.2, 0.1, 14  # shares of the packets before and behind those that are measured
+WARM_UP, EMPTYING, BATCHES = 0.2, 0.1, 14  # shares of packets before and after the measured ones; number of batches
 POOL = 240  # different frames, sent in turn
-NEARLY_ALL = 0.99  # of what is offered
-PLAIN = {  # what the hardware has, of knobs that it has no template for
+NEARLY_ALL = 0.99  # share of the offered rate from which arrivals are the bottleneck
+PLAIN = {  # knobs without a hardware template: the value that the hardware implements
     "frames": "minimum", "exceptions": 0.0, "controls": 0.0, "cache_entries": 0, "counter_flush": 1,
     "first_level": "memory", "label_tables": "warm",
 }  # fmt: skip
 
 
 class Rig:
-    """The parameters' hardware, built by Verilator in a folder, to be run at any offered rate.
+    """The hardware for some parameters, built by Verilator in a folder; it runs at any offered rate.
 
-    What the folder has of the same text is not built again.
+    A binary in the folder is reused if the Verilog is unchanged.
 
-    Raises RefusedError without Verilator, and for a machine that has no hardware here.
+    Raises RefusedError without Verilator, and for parameters without hardware.
     """
 
     def __init__(self, p: Parameters, folder: Path) -> None:
@@ -52,31 +53,31 @@ class Rig:
             self.files = ProcessorFiles(p, router_tables(str(p.addresses), both), self.spoken)
         except InputError as error:
             raise RefusedError(f"rtl: {error}") from error
-        before = [(folder / name).read_text(encoding="utf-8") for name in FILES if (folder / name).exists()]
+        previous_texts = [(folder / name).read_text(encoding="utf-8") for name in FILES if (folder / name).exists()]
         self.files.write(folder)
-        built = folder / BUILT
-        if not built.exists() or before != [(folder / name).read_text(encoding="utf-8") for name in FILES]:
+        binary = folder / BUILT
+        if not binary.exists() or previous_texts != [(folder / name).read_text(encoding="utf-8") for name in FILES]:
             self.files.build(folder, SIMULATOR)
         self.command = [str(BUILT)]
 
     def rate(self, rate_mpps: float, packets: int = PACKETS) -> Prediction:
-        """Return throughput and latency at an offered rate, 0 for as fast as packets are taken."""
+        """Return throughput and latency at an offered rate; 0: saturated arrivals."""
         if packets < 1000:
             raise InputError(f"rtl: packets must be at least 1000, got {packets}")
         clock_hz, offered = 1e6 * float(self.p.core_mhz), 1e6 * float(rate_mpps)
         options = {"rate": round(1e6 * offered / clock_hz)} if offered else {}
         frames = rated(self.files.box, self.spoken, POOL)
-        ran, _ = self.files.run(self.folder, self.command, frames, packets, quiet=1, **options)
-        if len(ran) != packets:
-            raise RefusedError(f"rtl: {packets - len(ran)} of {packets} packets did not leave the hardware")
-        return _measured(ran, clock_hz, offered, self.spoken)
+        departures, _ = self.files.run(self.folder, self.command, frames, packets, quiet=1, **options)
+        if len(departures) != packets:
+            raise RefusedError(f"rtl: {packets - len(departures)} of {packets} packets did not leave the hardware")
+        return _measured(departures, clock_hz, offered, self.spoken)
 
 
 def rate(p: Parameters, packets: int = PACKETS) -> Prediction:
-    """Return throughput and latency of the parameters' hardware, with intervals.
+    """Return throughput and latency of the hardware for some parameters, with intervals.
 
-    packets: sent in all, of which seven tenths are measured; at least 1,000. Raises RefusedError without Verilator, and
-    for a machine that has no hardware here; InputError for too few packets.
+    packets: total number sent, at least 1,000; seven tenths are measured. Raises RefusedError without Verilator and for
+    parameters without hardware, InputError for too few packets.
     """
     if packets < 1000:
         raise InputError(f"rtl: packets must be at least 1000, got {packets}")
@@ -85,7 +86,7 @@ def rate(p: Parameters, packets: int = PACKETS) -> Prediction:
 
 
 def _spoken(p: Parameters) -> list[str]:
-    """Return the protocols of the hardware; raises RefusedError for what has none here."""
+    """Return the protocols of the hardware; raises RefusedError for parameters without hardware."""
     for name, value in PLAIN.items():
         if name in p and p[name] != value:
             raise RefusedError(f"rtl: the hardware has no template for another {name} than {value!r}, got {p[name]!r}")
@@ -94,27 +95,29 @@ def _spoken(p: Parameters) -> list[str]:
     if shutil.which(SIMULATOR) is None:
         raise RefusedError("rtl: needs Verilator on the path (package verilator of Debian), got none")
     kinds = MIXES[str(p.proto)]
-    spoken = ["ipv4"] if p.protocols == "ipv4" else [one for one in ("ipv4", "ipv6") if one in kinds]
+    spoken = ["ipv4"] if p.protocols == "ipv4" else [protocol for protocol in ("ipv4", "ipv6") if protocol in kinds]
     if any(kind not in spoken for kind in kinds):
         raise RefusedError(f"rtl: the hardware's rate is of IPv4 and IPv6; labels are not timed, got {p.proto!r}")
     return spoken
 
 
 def _measured(ran: Sequence[Ran], clock_hz: float, offered: float, spoken: Sequence[str]) -> Prediction:
-    """Return what packets that left say; offered: packets a second, 0 for as fast as they are taken."""
+    """Return the prediction from the packets that left; offered: packets/s, 0 for saturated arrivals."""
     packets = len(ran)
-    left = np.sort(np.array([one.left for one in ran]))
-    waits = np.array([one.left - one.entered for one in ran])
+    exit_cycles = np.sort(np.array([packet.left for packet in ran]))
+    latencies_cycles = np.array([packet.left - packet.entered for packet in ran])
     first, last = round(WARM_UP * packets), round((1 - EMPTYING) * packets)
     edges = np.linspace(first, last, BATCHES + 1).astype(int)
     counts = np.diff(edges).astype(float)
-    seconds = np.diff(left[edges - 1]) / clock_hz
+    seconds = np.diff(exit_cycles[edges - 1]) / clock_hz
     low, high = ratio_interval(counts, seconds)
-    measured = waits[first:last] / clock_hz
-    means = np.array([waits[a:b].mean() / clock_hz for a, b in pairwise(edges)])
+    latencies_s = latencies_cycles[first:last] / clock_hz
+    batch_means_s = np.array(
+        [latencies_cycles[first_packet:end_packet].mean() / clock_hz for first_packet, end_packet in pairwise(edges)]
+    )
     pps = float(counts.sum() / seconds.sum())
     bits = 8.0 * FRAME
-    quantiles = [float(one) for one in np.quantile(measured, [0.5, 0.95, 0.99])]
+    quantiles = [float(quantile) for quantile in np.quantile(latencies_s, [0.5, 0.95, 0.99])]
     return Prediction(
         solver="rtl",
         throughput_bps=bits * pps,
@@ -122,9 +125,17 @@ def _measured(ran: Sequence[Ran], clock_hz: float, offered: float, spoken: Seque
         counted=f"{FRAME}-byte frames",
         bottleneck="arrivals" if offered and pps >= NEARLY_ALL * offered else "not told by hardware",
         utilization={},
-        latency_s=Latency(float(measured.mean()), *quantiles),
+        latency_s=Latency(float(latencies_s.mean()), *quantiles),
         offered_pps=offered or None,
-        ci95={"throughput_bps": (bits * low, bits * high), "rate_pps": (low, high), "latency_s": interval(means)},
+        ci95={
+            "throughput_bps": (bits * low, bits * high),
+            "rate_pps": (low, high),
+            "latency_s": interval(batch_means_s),
+        },
         approximation=f"Verilog of {'+'.join(spoken)} in Verilator; accelerators of the bench; no bodies; batch means",
-        about={"packets": last - first, "batches": BATCHES, "cycles": int(left[last - 1] - left[first - 1])},
+        about={
+            "packets": last - first,
+            "batches": BATCHES,
+            "cycles": int(exit_cycles[last - 1] - exit_cycles[first - 1]),
+        },
     )

@@ -1,10 +1,10 @@
-"""Gorilla's processor with its accelerators inside, as Verilog: label tables in clusters, counters behind channels.
+"""Gorilla's processor with built-in accelerators, as Verilog: label tables in clusters, flow counters at channels.
 
-    label table    misses go out as calls of `label_memory`, to the table of all labels in the memory of the channels
-    flow counters  behind each channel (of a cluster alone: behind its port), with a memory of their own at the core's
-                   clock; a flow's numbers are the sums over them
+    label table    a miss becomes a call of `label_memory`, the table of all labels in the channels' memory
+    flow counters  at each channel (in a single cluster: at its port), with a memory of their own at the core's clock;
+                   a flow's count is the sum over them
 
-Lookups stay at the bench, or walk (`ProcessorFiles`).
+Lookups are done by the bench or by trie walks (`ProcessorFiles`).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from npexplore.machine.parameters import Parameters
 
 LABELS, MISSES, LABEL_PORT, MISS_PORT = "label_table", "label_memory", "label_table_0", "label_memory_0"
 INSIDE = (LABELS, COUNTS)
-COUNTER_DELAY = 4  # cycles from a read of a counter to its word
+COUNTER_DELAY = 4  # cycles from a counter's read request to its data
 LABEL_READS = 1
 UNDEFINED: Flow = (-1,)
 
 
 class SystemFiles(ProcessorFiles):
-    """The text of a processor's files with accelerators inside; those that the program calls, or some of them.
+    """The texts of a processor's files with built-in accelerators; inside: which of them, if the program calls them.
 
-    Raises UnknownNameError for an accelerator that is not built inside.
+    Raises UnknownNameError for an accelerator that cannot be built in.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class SystemFiles(ProcessorFiles):
 
     @property
     def counts(self) -> Counting | None:
-        """The counters that are inside, None without."""
+        """The built-in flow counters; None without them."""
         if COUNTS not in self.inside:
             return None
         bits = self.box.counters.class_bits
         port = next(port for port, name in self.accelerator.items() if name == COUNTS)
-        to, by = self.ports.widths[port]
-        parts = (0, to, bits), (to, by, bits)
+        destination_bits, source_bits = self.ports.widths[port]
+        parts = (0, destination_bits, bits), (destination_bits, source_bits, bits)
         if self.clusters == 1:
             return Counting([port], parts, COUNTER_DELAY)
         kinds = list(self.top.kinds)
@@ -80,17 +80,17 @@ class SystemFiles(ProcessorFiles):
 
     @property
     def around(self) -> Lanes:
-        """What the counters are around: the lanes with channels, or a cluster."""
+        """The module that the counters enclose: the lanes with channels, or a single cluster."""
         name, lanes = super()._top()
-        face, ports = self.member_face, {}
+        face, port_bits = self.member_face, {}
         if self.clusters == 1:
-            ports = {port: (face.who, *bits) for port, bits in face.ports.items()}
+            port_bits = {port: (face.who, *bits) for port, bits in face.ports.items()}
         else:
-            ports = {f"channel{m}": self.top.sizes(self.lane_face) for m in range(self.channels)}
-        return Lanes(name, lanes, TAG, self.begins.bits, self.results.bits, ports)
+            port_bits = {f"channel{m}": self.top.sizes(self.lane_face) for m in range(self.channels)}
+        return Lanes(name, lanes, TAG, self.begins.bits, self.results.bits, port_bits)
 
     def engine(self, apart: bool = True) -> str:
-        """Return all modules, with those of the accelerators behind."""
+        """Return the Verilog of all modules, followed by those of the built-in accelerators."""
         texts, counts = [super().engine(apart)], self.counts
         if self.inside:
             texts.append(tables_text(store(self.stores)))
@@ -118,21 +118,21 @@ class SystemFiles(ProcessorFiles):
         return rows
 
     def _beside(self) -> Beside | None:
-        counts = self.counts
-        if counts is None:
+        counting = self.counts
+        if counting is None:
             return None
-        wires, links = list[str](), list[str]()
-        for k, port in enumerate(counts.ports):
-            pins = counts.pins(port)
+        wires, connections = list[str](), list[str]()
+        for k, port in enumerate(counting.ports):
+            pins = counting.pins(port)
             wires += [f"  wire [{bits - 1}:0] {pin};" for pin, (_, bits) in pins.items()]
             ends = ", ".join(f".{pin.removeprefix(f'{port}_')}({pin})" for pin in pins)
             wires.append(f"  counter_chip #(.K({k})) chip_{port} (.clk(clk), .rst(rst), {ends});")
-            links += [f".{pin}({pin})" for pin in pins]
-        return Beside(counter_chip_text(counts.flow, counts.delay), tuple(wires), tuple(links))
+            connections += [f".{pin}({pin})" for pin in pins]
+        return Beside(counter_chip_text(counting.flow, counting.delay), tuple(wires), tuple(connections))
 
     def _units(self) -> list[Unit]:
-        alone = self.clusters == 1 and COUNTS in self.inside
-        return [one for one in super()._units() if not (alone and one.kinds[0].name == COUNTS)]
+        inside_cluster = self.clusters == 1 and COUNTS in self.inside
+        return [unit for unit in super()._units() if not (inside_cluster and unit.kinds[0].name == COUNTS)]
 
     def _kind(self, name: str, port: str) -> Kind:
         if name != MISSES:
@@ -141,32 +141,32 @@ class SystemFiles(ProcessorFiles):
         return Kind(MISSES, self.label_cycles, LABEL_READS, self.ports.asks[LABEL_PORT], reply, routes)
 
     def _counted(self, folder: Path) -> Counter[Flow]:
-        """Return how often each flow was counted: its first counters in the memories, less what they began with.
+        """Return how often each flow was counted: the increase of its first counter, summed over the memories.
 
-        Calls that count and come out all the same are counted too. Another counter that changed, and a word that is
-        written more or less often than its flow is counted, are told as flows that nobody has.
+        Counting calls that still reach the bench are added. Errors become flows that do not exist: another counter of
+        the flow that changed, and a word whose writes differ from the flow's count.
         """
         counts = self.counts
         if counts is None:
             return super()._counted(folder)
         by_flow, half = super()._counted(folder), self.box.counters.class_bits
         for k in range(len(counts.ports)):
-            words, times = dict[int, int](), Counter[int]()
+            words, writes = dict[int, int](), Counter[int]()
             for line in (folder / f"counters_{k}.txt").read_text(encoding="utf-8").splitlines():
                 if set(line.lower()) & set("xz"):
                     by_flow[UNDEFINED] += 1
                     continue
                 place, word = (int(part, 16) for part in line.split())
-                words[place], times[place] = word, times[place] + 1
+                words[place], writes[place] = word, writes[place] + 1
             for place, word in words.items():
-                number, part, more = place >> PLACE, place & (1 << PLACE) - 1, word - first_word(place)
+                number, part, increase = place >> PLACE, place & (1 << PLACE) - 1, word - first_word(place)
                 flow = number >> half, number & (1 << half) - 1
                 if part == 0:
-                    by_flow[flow] += more
-                elif more:
+                    by_flow[flow] += increase
+                elif increase:
                     by_flow[(*flow, part)] += 1
-                if times[place] != times[number << PLACE]:
-                    by_flow[(*flow, part, times[place])] += 1
-                if part == 0 and times[place] != more:
-                    by_flow[(*flow, part, times[place])] += 1
+                if writes[place] != writes[number << PLACE]:
+                    by_flow[(*flow, part, writes[place])] += 1
+                if part == 0 and writes[place] != increase:
+                    by_flow[(*flow, part, writes[place])] += 1
         return by_flow

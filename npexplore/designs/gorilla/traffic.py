@@ -1,8 +1,8 @@
-"""Packets for Gorilla: a router's tables, minimum-size frames of each kind, and what the step program does to them.
+"""Gorilla's traffic: a router's tables, minimum-size frames of each kind, and their traces through the step program.
 
-The paper's traffic: minimum-size IPv4 packets of CAIDA traces, the same turned into IPv6, MPLS packets with one to four
-labels, and mixes (Sec. 4.5). Traces are not published: addresses are drawn anew, in routes as long as the trie has
-levels (every lookup reads all of them: the paper provides for that) or of a real table's lengths.
+The paper's traffic: minimum-size IPv4 packets of CAIDA traces, the same packets converted to IPv6, MPLS packets with
+one to four labels, and mixes (Sec. 4.5). The traces are not published, so that addresses are drawn at random. Routes
+are either as long as the trie is deep (every lookup reads all levels, the paper's worst case) or of mixed lengths.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from npexplore.machine.step_programs import Answer, Lowered, Trace, lower
 from npexplore.machine.workload import Workload
 from npexplore.mapped_arrays import computed, cycled, extremes
 
-FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
-CHECK, LARGEST, WORD = 4, 1518, 16  # frame check, the largest frame, the scratchpad's width in bytes
+FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame (as the paper counts), and of the packet in it
+CHECK, LARGEST, WORD = 4, 1518, 16  # bytes: the frame check sequence, the largest frame, the scratchpad's width
 PORTS, ROWS, ROUTES, LABELS = 4, 240, 64, 16
-WARM = 8  # rounds of ROWS packets through the caches, of which the last is simulated
-FAR6 = 0x2002  # first bits of what is routed beyond the links
+WARM = 8  # rounds of ROWS packets through the caches; only the last round is simulated
+FAR6 = 0x2002  # the first 16 bits of IPv6 prefixes that are routed beyond the links
 PEER = bytes.fromhex("020000000100")
 MIXES: Mapping[str, Sequence[str]] = {
     "ipv4": ("ipv4",), "ipv6": ("ipv6",), "mpls": ("mpls_1",), "mpls_1": ("mpls_1",), "mpls_2": ("mpls_2",),
@@ -48,7 +48,7 @@ MIXES: Mapping[str, Sequence[str]] = {
     "mpls_1_ipv6": ("mpls_1", "ipv6"), "ipv4_ipv6": ("ipv4", "ipv6"), "all": ("ipv4", "ipv6", "mpls_1", "mpls_4"),
 }  # fmt: skip
 LONGEST = ("ipv4", "ipv6", "mpls_4")
-METADATA = 4  # bytes: the 32 bits that the first step reads
+METADATA = 4  # bytes of the metadata that the first step reads
 MAC = 6
 
 
@@ -61,9 +61,9 @@ def router_tables(
 ) -> Box:
     """Return the tables of a router with four ports.
 
-    addresses: routes as long as the tries are deep (every lookup reads all levels), or of mixed lengths. labels: a
-    cluster's table has them from the beginning (warm), or has a single set and misses most (cold). pipes: with two
-    labels more that keep their time to live to themselves (RFC 3443), so that one may end below them.
+    addresses: `deep`, routes as long as the tries are deep (every lookup reads all levels), or mixed lengths. labels:
+    `warm`, a cluster's label table holds all labels from the start; `cold`, it has a single set and mostly misses.
+    pipes: add two labels of the pipe model, whose time to live is independent of the packet's (RFC 3443).
     source_lookup: whether source addresses are looked up, too.
     """
     rng, deep = np.random.default_rng(1), addresses == "deep"
@@ -80,8 +80,8 @@ def router_tables(
         value = int(rng.integers(20 << 24, 120 << 24)) >> (32 - length) << (32 - length)
         routes.append(RouteRecord(prefix=prefix_text(value, length), via=f"10.{k % PORTS}.0.2"))
         length = 64 if deep else int(rng.choice([29, 32, 40, 48, 48]))
-        wide = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
-        routes.append(RouteRecord(prefix=addresses6.prefix_text(wide, length), via=f"2001:db8:{k % PORTS}::2"))
+        value6 = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
+        routes.append(RouteRecord(prefix=addresses6.prefix_text(value6, length), via=f"2001:db8:{k % PORTS}::2"))
     record = RouterFile(port=ports, route=routes, label=_labels(rng, pipes))
     box = Box(Forwarder(resolve_router(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
     assert box.labels is not None
@@ -91,7 +91,7 @@ def router_tables(
 
 
 def _labels(rng: np.random.Generator, pipes: bool) -> list[LabelRecord]:
-    """Return labels that are popped and looked below (even ones) and labels that are swapped; of pipes one of each."""
+    """Return label entries: even indices pop the label and look below it, odd ones swap it; pipes add one of each."""
     free = np.arange(16, 1 << 20)
     chosen = rng.choice(free, LABELS, replace=False).tolist()
     models: list[tuple[int, TtlModel]] = [(label, "uniform") for label in chosen]
@@ -106,13 +106,13 @@ def _labels(rng: np.random.Generator, pipes: bool) -> list[LabelRecord]:
 
 
 def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> bytes:
-    """Return a minimum-size frame of a kind of traffic (ipv4, ipv6, mpls_1 .. mpls_4), to port 0 of the router."""
+    """Return a minimum-size frame of a kind of traffic (ipv4, ipv6, mpls_1 .. mpls_4) to the router's port 0."""
     head = _mac(0) + PEER
     value, length, _ = tables.ipv4.lpm.routes()
-    routed = [k for k in range(len(value)) if int(value[k]) >> 24 != 10]  # not the links
+    routed_rows = [row for row in range(len(value)) if int(value[row]) >> 24 != 10]  # all but the links' routes
 
     def address() -> int:
-        k = routed[int(rng.integers(len(routed)))]
+        k = routed_rows[int(rng.integers(len(routed_rows)))]
         return int(value[k]) | int(rng.integers(0, 1 << (32 - int(length[k]))))
 
     packet = write_packet(address(), address(), bytes(NETWORK - 20), ttl=ttl)
@@ -121,15 +121,19 @@ def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> by
     if kind == "ipv6":
         six = tables.golden.router.six
         assert six is not None
-        far = [route for route in six.routes if route.value >> 112 == FAR6]
-        source, to = (far[int(rng.integers(len(far)))].value | 1 for _ in range(2))
-        return head + b"\x86\xdd" + header6.write_packet(source, to, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
+        routed_prefixes = [route for route in six.routes if route.value >> 112 == FAR6]
+        source, destination = (routed_prefixes[int(rng.integers(len(routed_prefixes)))].value | 1 for _ in range(2))
+        return (
+            head
+            + b"\x86\xdd"
+            + header6.write_packet(source, destination, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
+        )
     depth = int(kind.removeprefix("mpls_") or 1)
     return head + b"\x88\x47" + _stack(tables, rng, depth, ttl) + packet[: NETWORK - 4 * depth]
 
 
 def _stack(tables: Box, rng: np.random.Generator, depth: int, ttl: int) -> bytes:
-    """Return a stack of labels that are popped, but for the last one, which is swapped."""
+    """Return a label stack whose last label is swapped and whose other labels are popped."""
     assert tables.labels is not None
     entries = {label: tables.labels.entries[number] for label, number in tables.labels.number.items()}
     pops = [label for label, entry in entries.items() if entry.port == HERE]
@@ -140,7 +144,7 @@ def _stack(tables: Box, rng: np.random.Generator, depth: int, ttl: int) -> bytes
 
 
 def kinds(mix: str) -> list[str]:
-    """Return the kind of each of ROWS packets of a mix, interleaved one by one."""
+    """Return the kind of each of a mix's ROWS packets; kinds alternate packet by packet."""
     if mix not in MIXES:
         raise InputError(f"traffic must be one of {', '.join(MIXES)}, got {mix!r}")
     return [MIXES[mix][k % len(MIXES[mix])] for k in range(ROWS)]
@@ -150,12 +154,12 @@ Frames = tuple[str, bool, bool, str, str, float, float, bool, int, tuple[int, in
 
 
 def traces(p: Parameters) -> list[Trace]:
-    """Run the step program on the frames that the parameters ask for."""
+    """Run the step program on the frames that the parameters select, and return their traces."""
     return list(_traces(*_frames(p)))
 
 
 def _frames(p: Parameters) -> Frames:
-    """Return which frames and tables the parameters ask for."""
+    """Return the arguments of `_traces` that the parameters select."""
     counting = p.flow_counting == "on"
     both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
     chip, updates = p.first_level == "chip", int(p.update_routes) if p.controls else 0
@@ -164,20 +168,20 @@ def _frames(p: Parameters) -> Frames:
 
 
 def traces_of(mix: str, counting: bool = False) -> tuple[Trace, ...]:
-    """Return what the program does to packets of a mix, destinations alone looked up without counting."""
+    """Return the traces of a mix's packets; source addresses are looked up only with counting."""
     return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0, False, 0, (0, 1))
 
 
 def most_and_fewest_calls() -> tuple[int, int]:
-    """Return the fewest and the most accelerator calls of a packet, over all traffic, with and without counting.
+    """Return the (fewest, most) accelerator calls of a packet over all traffic, with and without counting.
 
-    The fewest are those of a frame that is of no protocol the router knows.
+    A frame of an unknown protocol makes the fewest calls.
     """
-    calls = [len(t.calls) for mix in MIXES for counting in (False, True) for t in traces_of(mix, counting)[:8]]
+    calls = [len(trace.calls) for mix in MIXES for counting in (False, True) for trace in traces_of(mix, counting)[:8]]
     tables = router_tables()
     unknown = _mac(0) + PEER + b"\x88\xcc" + bytes(NETWORK)  # LLDP
-    alone = forward(engine_program(tables), accelerators(tables), 0, unknown)
-    return min(*calls, len(alone.calls)), max(calls)
+    unknown_trace = forward(engine_program(tables), accelerators(tables), 0, unknown)
+    return min(*calls, len(unknown_trace.calls)), max(calls)
 
 
 @lru_cache(maxsize=64)
@@ -185,67 +189,70 @@ def _traces(
     mix: str, counting: bool, both: bool, addresses: str, labels: str, exceptions: float, controls: float,
     chip: bool, updates: int, caches: tuple[int, int],
 ) -> tuple[Trace, ...]:  # fmt: skip
-    """Run frames one after the other: control packets change routes, which those behind them find changed.
+    """Run frames in order and return their traces; later frames see the route changes of earlier control packets.
 
-    caches: entries of a cluster's cache, and clusters, to which frames go in turn.
+    caches: (entries of a cluster's cache, number of clusters); frames go to clusters in turn.
     """
     tables, rng = router_tables(addresses, both, labels), np.random.default_rng(2)
     program, units = engine_program(tables, counting=counting), dict(accelerators(tables))
     for name in ("lookup4", "lookup6") if chip else ():
         units[name] = _without_first_read(units[name])
-    near = RouteCaches(*caches)
+    caches_by_cluster = RouteCaches(*caches)
     for name in ("lookup4", "lookup6") if caches[0] else ():
-        units[name] = near.in_front_of(units[name])
-    known = router_tables(addresses, both, labels) if updates else tables  # senders know no change
-    updated, traces = changes(tables, updates), []
+        units[name] = caches_by_cluster.in_front_of(units[name])
+    senders_tables = router_tables(addresses, both, labels) if updates else tables  # senders ignore route changes
+    update_words, traces = changes(tables, updates), []
     for k, kind in enumerate(kinds(mix) * (WARM if caches[0] else 1)):
-        octets, near.cluster = frame(kind, known, rng, 1 if _every(k, exceptions) else 64), k % caches[1]
+        frame_bytes_, caches_by_cluster.cluster = (
+            frame(kind, senders_tables, rng, 1 if _every(k, exceptions) else 64),
+            k % caches[1],
+        )
         if _every(k + 2, controls):
-            octets = octets[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
-        trace = forward(program, units, 0, octets)
+            frame_bytes_ = frame_bytes_[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
+        trace = forward(program, units, 0, frame_bytes_)
         trace.context.update_words = 0
         if trace.context.left_to_control:
-            trace.context.update_words = next(updated)
+            trace.context.update_words = next(update_words)
         traces.append(trace)
     return tuple(traces[-ROWS:])
 
 
 def _without_first_read(unit: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Return a lookup whose first level is inside the device: a read of the external memory less."""
+    """Return a lookup whose first trie level is on chip, which saves one read of the external memory."""
 
     def answer(*operands: object) -> Answer:
-        unshortened = unit(*operands)
-        return Answer(unshortened.value, {**unshortened.used, MEMORY: max(0, unshortened.used[MEMORY] - 1)})
+        full_walk = unit(*operands)
+        return Answer(full_walk.value, {**full_walk.used, MEMORY: max(0, full_walk.used[MEMORY] - 1)})
 
     return answer
 
 
 def _every(k: int, share: float) -> bool:
-    """Say whether packet k is one of an even share."""
+    """Return whether packet k belongs to a share of packets that is spread evenly."""
     return int((k + 1) * share) > int(k * share)
 
 
 @lru_cache
 def header_bytes(kind: str) -> int:
-    """Return the bytes of a frame of a kind of traffic that go with the header; the others are its body."""
+    """Return the header bytes of a frame of a kind of traffic; the rest is its body."""
     return len(split(frame(kind, _usual_tables(), np.random.default_rng(2)))[0])
 
 
 @lru_cache
 def _usual_tables() -> Box:
-    """Return tables that nobody changes."""
+    """Return the default tables, shared and never modified."""
     return router_tables()
 
 
 @lru_cache
 def header_words(protocols: str) -> int:
-    """Return the words of the scratchpad that the longest headers and their metadata take, of `all` or one protocol."""
+    """Return the scratchpad words of the longest header with its metadata; protocols: `ipv4` or `all`."""
     longest = max(header_bytes(kind) for kind in (MIXES["ipv4"] if protocols == "ipv4" else LONGEST))
     return -(-(METADATA + longest) // WORD)
 
 
 def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
-    """Return the bytes of each of ROWS frames, frame check and all, at random from the mix of testers or all alike."""
+    """Return the bytes of each of ROWS frames with frame check: all equal, or the IMIX lengths in random order."""
     if p.frames != "imix":
         return np.full(ROWS, LARGEST if p.frames == "maximum" else FRAME, np.int64)
     lengths = load_mix("imix_ethernet").lengths(ROWS)
@@ -253,7 +260,7 @@ def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
 
 
 def lowered(p: Parameters) -> Lowered:
-    """Return the paths of the traffic that the parameters ask for, with the words that control packets write."""
+    """Return the paths of the traffic that the parameters select, with the words that control packets write."""
     frames = _frames(p)
     paths = _lowered(*frames)
     if not p.controls:
@@ -264,12 +271,12 @@ def lowered(p: Parameters) -> Lowered:
 
 @lru_cache(maxsize=64)
 def _lowered(*frames: Any) -> Lowered:
-    """Return the paths of frames' traces, found once: most knobs of the machine change none of them."""
+    """Return the paths of frames' traces. They are cached because most knobs of the machine do not change them."""
     return lower(_traces(*frames))
 
 
 def cached_share(p: Parameters) -> float:
-    """Return the share of route lookups that caches answer; 0 without them."""
+    """Return the share of route lookups that the caches answer; 0 without caches."""
     if not p.cache_entries:
         return 0.0
     calls = [call for trace in traces(p) for call in trace.calls if call.accelerator in ("lookup4", "lookup6")]
@@ -277,22 +284,24 @@ def cached_share(p: Parameters) -> float:
 
 
 def traffic(p: Parameters) -> Workload:
-    """Return the workload: what the program does to each packet, at the offered rate (0: saturated arrivals)."""
+    """Return the workload: packets with their program paths, at the offered rate (0: saturated arrivals)."""
     sizes = frame_bytes(p)
-    named = f"{FRAME}-byte" if p.frames == "minimum" else str(p.frames)
-    load = _with_paths(p, Workload(f"{p.proto}, {named} frames", {"packet_bytes": sizes - ETHERNET}), sizes)
+    size_text = f"{FRAME}-byte" if p.frames == "minimum" else str(p.frames)
+    load = _with_paths(p, Workload(f"{p.proto}, {size_text} frames", {"packet_bytes": sizes - ETHERNET}), sizes)
     return load.with_arrivals(p.arrivals, p.rate_mpps * 1e6) if p.rate_mpps else load
 
 
 def in_frames(p: Parameters, load: Workload) -> Workload:
-    """Return packets in frames of at least 64 bytes, of the kinds of traffic in turn, with what the program does."""
+    """Return a workload's packets in frames of at least 64 bytes, with paths of the kinds of traffic in turn."""
     load = load.repeated(ROWS)
-    own = load.packet_bytes
-    return _with_paths(p, load, computed(len(own), lambda part: np.maximum(own[part] + ETHERNET + CHECK, FRAME)))
+    packet_bytes = load.packet_bytes
+    return _with_paths(
+        p, load, computed(len(packet_bytes), lambda part: np.maximum(packet_bytes[part] + ETHERNET + CHECK, FRAME))
+    )
 
 
 def _with_paths(p: Parameters, load: Workload, sizes: npt.NDArray[np.int64]) -> Workload:
-    """Return packets in frames of so many bytes with the columns of the step program's paths."""
+    """Return packets in frames of these sizes (bytes) with the columns of the step program's paths."""
     n = len(sizes)
     headers = cycled(np.array([header_bytes(kind) for kind in kinds(p.proto)]), n)
     words = computed(n, lambda part: -((headers[part] - sizes[part]) // WORD))

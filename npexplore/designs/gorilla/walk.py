@@ -1,11 +1,11 @@
-"""A trie walk as hardware: the step program of a lookup as a pipeline, its levels in a channel of memory (Sec. 4.2).
+"""A trie walk as hardware: a lookup's step program as a pipeline that reads its levels from a channel (Sec. 4.2).
 
     who, address -> level 1 -> level 2 -> level 3 -> who, next hop
                       |          |          |
                       +---- ports of one `qdr` channel (clock crossing, pins)
 
-Words of the memory are entries, one level behind the other; two entries of the last level in one word, as the paper
-has them, are not built. Leaves stand for next hops by a table of constants, at most 1,024.
+A memory word is one entry; levels follow each other. The paper packs two entries of the last level into a word; this is
+not built. A constant table of at most 1,024 rows maps leaves to next hops.
 """
 
 from __future__ import annotations
@@ -24,26 +24,28 @@ from npexplore.hardware.templates.pipeline import pipeline_text
 from npexplore.hardware.verilog import Packed
 from npexplore.machine.step_programs import Answer, Context, Step, StepProgram, compile_steps
 
-DELAY = 6  # clocks of the memory from a read to its word
-PLACES = 16  # lookups that wait for each level
+DELAY = 6  # memory clocks from a read request to its data
+PLACES = 16  # lookups that may wait at each level
 
 
 def walk_hardware(trie: MultibitTrie) -> StepHardware:
-    """Return the walk through a trie as hardware: `key` and its first index `at` become `found` and `hop`."""
+    """Return the walk through a trie as hardware: inputs `key` and its first index `at`, outputs `found` and `hop`."""
     walk = trie_program(trie).program
-    used = max(1, max(int(trie.level(n)[trie.level(n) < trie.limit].max(initial=0)) for n in range(len(trie.STRIDES))))
-    hops = tuple(-1 if (hop := trie.hop_of(leaf)) is None else hop for leaf in range(used + 1))
+    largest_leaf = max(
+        1, max(int(trie.level(n)[trie.level(n) < trie.limit].max(initial=0)) for n in range(len(trie.STRIDES)))
+    )
+    hops = tuple(-1 if (hop := trie.hop_of(leaf)) is None else hop for leaf in range(largest_leaf + 1))
     program = StepProgram(walk.name, walk.start, walk.fields.values())
     for step in walk.steps.values():
         program.add(step if step.name != "done" else Step("done", partial(_put_hop, hops), keeps=()))
     bits, last = trie.family.bits, len(trie.STRIDES) - 1
-    widest = max(int(trie.level(n).max(initial=0)) for n in range(last + 1))
-    most = [max(1, used if n == last else widest) for n in range(last + 1)]
+    largest_entry = max(int(trie.level(n).max(initial=0)) for n in range(last + 1))
+    largest_values = [max(1, largest_leaf if n == last else largest_entry) for n in range(last + 1)]
     return StepHardware(
         compile_steps(program, bits),
         {"key": Whole(0, (1 << bits) - 1), "at": Whole(0, (1 << trie.STRIDES[0]) - 1)},
         ["found", "hop"],
-        {f"memory{n + 1}": Outside(Whole(0, most[n])) for n in range(last + 1)},
+        {f"memory{n + 1}": Outside(Whole(0, largest_values[n])) for n in range(last + 1)},
         {f"memory{n + 1}": partial(_entry, trie, n) for n in range(last + 1)},
     )
 
@@ -58,7 +60,7 @@ def _entry(trie: MultibitTrie, level: int, index: int) -> Answer:
 
 
 def memory_rows(trie: MultibitTrie) -> tuple[list[int], list[int]]:
-    """Return the words of a trie's memory, level behind level, and where each level begins."""
+    """Return the words of a trie's memory, level after level, and the first address of each level."""
     words, bases = list[int](), list[int]()
     for n in range(len(trie.STRIDES)):
         bases.append(len(words))
@@ -67,14 +69,14 @@ def memory_rows(trie: MultibitTrie) -> tuple[list[int], list[int]]:
 
 
 def memory_text(words: list[int]) -> str:
-    """Return the words that are not 0 as a file that a simulator reads."""
+    """Return the non-zero words as the text of a $readmemh file."""
     return "".join(f"@{k:x} {word:x}\n" for k, word in enumerate(words) if word) or "@0 0\n"
 
 
 class Walk:
-    """A trie walk's modules: `walk_NAME` with the pins of a memory; `answers_NAME` with a chip, for a bench.
+    """A trie walk's modules: `walk_NAME` with memory pins; `answers_NAME`, the walk with a memory chip for a bench.
 
-    who: bits of who asks, ask and reply those of the port; packed: where the answer stands in the reply.
+    who, ask, reply: bits of the caller's number, of the request and of the reply; packed: fields of the reply.
     """
 
     def __init__(self, trie: MultibitTrie, name: str, who: int, ask: int, reply: int, packed: Packed) -> None:
@@ -86,7 +88,7 @@ class Walk:
         self.data = max(reply for _, reply in self.files.member.ports.values())
 
     def text(self) -> str:
-        """Return the walk; it needs the parts of streams and of memories."""
+        """Return the walk's Verilog; it uses the modules of stream and memory templates."""
         files, member = self.files, self.files.member
         face = Face(f"levels_{self.name}", self.who, member.begins, member.results, member.who, member.ports)
         steps = pipeline_text(
@@ -95,23 +97,23 @@ class Walk:
         return "\n".join([steps, self._around(face)])
 
     def _around(self, face: Face) -> str:
-        """Return the pipeline with its channel."""
+        """Return the Verilog of the pipeline connected to its channel."""
         n, address = len(face.ports), self.address
-        wires, links, order = list[str](), list[str](), list(face.ports)
+        wires, pins, order = list[str](), list[str](), list(face.ports)
         for k, (port, (ask, reply)) in enumerate(face.ports.items()):
             wires += [f"  wire [{ask - 1}:0] {port}_ask;", f"  wire {port}_who;"]
             wires.append(f"  wire [{address - 1}:0] at_{port} = {address}'d{self.bases[k]} + {port}_ask;")
-            links += [f".{port}_valid(asks[{k}])", f".{port}_ready(taken[{k}])", f".{port}_who({port}_who)"]
+            pins += [f".{port}_valid(asks[{k}])", f".{port}_ready(taken[{k}])", f".{port}_who({port}_who)"]
             low = k * (self.data + 1)
-            links += [f".{port}_ask({port}_ask)", f".{port}_done(done[{k}])", f".{port}_take(takes[{k}])"]
-            links += [f".{port}_for(1'b0)", f".{port}_reply(found[{low + reply - 1}:{low}])"]
+            pins += [f".{port}_ask({port}_ask)", f".{port}_done(done[{k}])", f".{port}_take(takes[{k}])"]
+            pins += [f".{port}_for(1'b0)", f".{port}_reply(found[{low + reply - 1}:{low}])"]
         begins = {"key": f"address[{self.key - 1}:0]", "at": f"address[{self.key - 1}:{self.first}]"}
-        packet = ", ".join(begins[name] for name in reversed(list(self.files.begins.at)))
+        packet_bits = ", ".join(begins[name] for name in reversed(list(self.files.begins.at)))
         results, parts = self.files.results, []
-        for name, to in (("found", ".kind"), ("hop", ".is1")):
-            (low, bits) = self.packed.at[to]
-            has = results.at.get(name, (0, 0))[1]
-            value = f"{{{bits}'d0, left{results.slice(name)}}}" if has else f"{bits}'d0"
+        for name, field in (("found", ".kind"), ("hop", ".is1")):
+            (low, bits) = self.packed.at[field]
+            result_bits = results.at.get(name, (0, 0))[1]
+            value = f"{{{bits}'d0, left{results.slice(name)}}}" if result_bits else f"{bits}'d0"
             parts += [
                 f"  wire [{bits - 1}:0] told_{name} = {value};",
                 f"  assign out_data[{low + bits - 1}:{low}] = told_{name};",
@@ -126,9 +128,9 @@ class Walk:
             f"  wire [{self.key - 1}:0] address = in_data[{self.key - 1}:0];",
             f"  wire [{face.results - 1}:0] left;", *wires,
             f"  {face.name} levels (.clk(clk), .rst(rst), .in_valid(in_valid), .in_ready(in_ready), "
-            f".in_tag(in_data[{self.who + self.ask - 1}:{self.ask}]), .in_packet({{{packet}}}), "
+            f".in_tag(in_data[{self.who + self.ask - 1}:{self.ask}]), .in_packet({{{packet_bits}}}), "
             ".out_valid(out_valid), .out_ready(out_ready), "
-            f".out_tag(out_data[{self.who + self.reply - 1}:{self.reply}]), .out_packet(left), {', '.join(links)});",
+            f".out_tag(out_data[{self.who + self.reply - 1}:{self.reply}]), .out_packet(left), {', '.join(pins)});",
             f"  qdr #(.N({n}), .AT({at(n)}), .WHO(1), .ADDRESS({address}), .DATA({self.data}), .DELAY({DELAY}), "
             ".QUEUE(4)) channel (.clk(clk), .rst(rst), .mem_clk(mem_clk), .mem_rst(mem_rst), .in_valid(asks), "
             f".in_ready(taken), .in_data({{{requests}}}), .out_valid(done), .out_ready(takes), .out_data(found), "
@@ -137,11 +139,11 @@ class Walk:
         ])  # fmt: skip
 
     def chip(self) -> str:
-        """Return the memory as a model for a test bench; it reads NAME.hex."""
+        """Return a test bench's model of the memory chip; it reads NAME.hex."""
         return chip_text(f"chip_{self.name}", self.address, self.data, DELAY, f"{self.name}.hex", len(self.words))
 
     def answers(self, core_clocks: float) -> str:
-        """Return a unit of a bench that walks; core_clocks: clocks of the memory in one of the core."""
+        """Return a bench unit that answers by walking; core_clocks: memory clocks per core clock."""
         back, ask = self.who + self.reply, self.who + self.ask
         links = ", ".join(f".{one}({one})" for one in ("clk", "rst", "mem_clk", "mem_rst", "in_valid", "in_ready"))
         return f"""module answers_{self.name} #(parameter WHO = 2, parameter DELAY = 12) (
@@ -166,5 +168,5 @@ endmodule
 """
 
     def memory(self) -> str:
-        """Return NAME.hex."""
+        """Return the text of NAME.hex."""
         return memory_text(self.words)

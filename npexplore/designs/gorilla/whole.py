@@ -1,8 +1,8 @@
-"""Gorilla's processor for whole frames, as Verilog: bodies split off before it, recombined in order behind (Sec. 4.1).
+"""Gorilla's processor for whole frames, as Verilog: it splits off bodies and recombines them in order (Sec. 4.1).
 
-Frames come and leave in words of 16 bytes, so that a frame of 64 bytes takes four cycles of its lane, where a lane of
-headers takes one a cycle. What steps/bodies.py splits at the end of the headers is split here behind the window that
-the engine has in sight.
+Frames enter and leave in words of 16 bytes: a frame of 64 bytes takes four cycles of its lane, a header alone takes
+one. Where steps/bodies.py splits a frame at the end of its headers, this hardware splits it after the window that the
+engine reads.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from npexplore.hardware.templates.group import at
 from npexplore.hardware.templates.inside import other_heads
 from npexplore.machine.parameters import Parameters
 
-BODY_WORDS = 1024  # of a lane's body queue
+BODY_WORDS = 1024  # words in a lane's body queue
 Frames = Iterator[tuple[int, bytes, bool]]  # port, frame, whether it is left to the control processor
 
 
 def words_of(port: int, frame: bytes) -> list[int]:
-    """Return a frame as the words that come in: {port, last, bytes, word}; an empty one as a word without bytes."""
+    """Return a frame as input words {port, last, bytes, word}; an empty frame is one word without bytes."""
     parts = [frame[k : k + BYTES] for k in range(0, len(frame), BYTES)] or [b""]
-    rows = [(len(one), int.from_bytes(one.ljust(BYTES, b"\xa5"), "big")) for one in parts]
+    rows = [(len(part), int.from_bytes(part.ljust(BYTES, b"\xa5"), "big")) for part in parts]
     ends = [k == len(parts) - 1 for k in range(len(parts))]
     return [port << WORD | end << 133 | size << 128 | word for end, (size, word) in zip(ends, rows, strict=True)]
 
 
 def frames_of(words: Sequence[str], port_bits: int) -> Frames:
-    """Return the frames that words {left to control, port, last, bytes, word} are, of undefined ones those before."""
+    """Yield the frames of output words {left to control, port, last, bytes, word}; undefined bits count as 0."""
     data, side = b"", 0
     for text in words:
         if set(text.lower()) & set("xz"):
@@ -53,9 +53,9 @@ def frames_of(words: Sequence[str], port_bits: int) -> Frames:
 
 
 class FrameFiles(SystemFiles):
-    """The text of a processor's files, whole frames in and out; body_words: of each lane's body queue.
+    """The texts of a processor's files, with whole frames in and out; body_words: words in each lane's body queue.
 
-    Raises InputError where packets are not put in order again.
+    Raises InputError if the processor does not restore the packets' order.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class FrameFiles(SystemFiles):
 
     @property
     def longest(self) -> int:
-        """The bytes of the longest frame that may come."""
+        """The bytes of the longest frame that may enter."""
         return self.window + BYTES * (self.body_words - 1)
 
     def _sent(self) -> tuple[str, str, Octets]:
-        """Return the names of a sent frame's port and bytes, and its shape."""
+        """Return the register names of a sent frame's port and bytes, and the shape of the bytes."""
         shape = self.program.shapes["sent"]
         assert isinstance(shape, OneOf)
-        k = next(k for k, (_, one) in enumerate(shape.choices) if isinstance(one, Parts))
+        k = next(k for k, (_, choice) in enumerate(shape.choices) if isinstance(choice, Parts))
         parts = shape.choices[k][1]
         assert isinstance(parts, Parts)
         octets = parts.parts[1]
@@ -90,39 +90,42 @@ class FrameFiles(SystemFiles):
     def _framing(self) -> Framing:
         port, sent, octets = self._sent()
         results, begins = self.results, self.begins
-        words, wide = self.window // BYTES, at(len(self.box.golden.router.ports))
-        most = max(words, -(-octets.window // BYTES))
-        counted = at(most + 1) + 5
+        window_words, port_bits = self.window // BYTES, at(len(self.box.golden.router.ports))
+        most_words = max(window_words, -(-octets.window // BYTES))
+        count_bits = at(most_words + 1) + 5
 
         def part(name: str, bits: int, constant: int) -> str:
             if name not in results.at:
                 return f"{bits}'d{constant}"
-            low, has = results.at[name]
-            register = f"v[{low + min(has, bits) - 1}:{low}]"  # a port may have a sign, a length a bit that none needs
-            return f"{{{bits - has}'d0, {register}}}" if bits > has else register
+            low, register_bits = results.at[name]
+            register = (
+                f"v[{low + min(register_bits, bits) - 1}:{low}]"  # a port may have a sign bit, a length an unused bit
+            )
+            return f"{{{bits - register_bits}'d0, {register}}}" if bits > register_bits else register
 
-        seen = {k: begins.at[name][0] for k in range(self.window) if (name := f"frame.{k}") in begins.at}
+        first_bits = {k: begins.at[name][0] for k in range(self.window) if (name := f"frame.{k}") in begins.at}
         length, count = (
             part(f"{sent}.length", LENGTH, octets.length[0]),
-            part(f"{sent}.count", counted, octets.count[0]),
+            part(f"{sent}.count", count_bits, octets.count[0]),
         )
         bytes_out = [results.at[f"{sent}.{k}"][0] for k in range(octets.window)]
         verdict = [results.at[name] for name in self.fields]
         return Framing(
-            words, TAG, begins.bits, results.bits, wide, seen, begins.at["port"], begins.at["frame.length"], bytes_out,
-            f"v{results.slice('sent.kind')}", f"v{results.slice('left_to_control')}", part(port, wide, 0), length,
-            count, verdict, max(2, self.lane.places or self.cluster.places), self.body_words,
+            window_words, TAG, begins.bits, results.bits, port_bits, first_bits,
+            begins.at["port"], begins.at["frame.length"], bytes_out, f"v{results.slice('sent.kind')}",
+            f"v{results.slice('left_to_control')}", part(port, port_bits, 0), length, count, verdict,
+            max(2, self.lane.places or self.cluster.places), self.body_words,
         )  # fmt: skip
 
     def _inner(self) -> tuple[str, list[str]]:
-        """Return the name of what the frames are around, and its lanes."""
+        """Return the name of the enclosed module, and its lanes."""
         return super()._top()
 
     def _top(self) -> tuple[str, list[str]]:
         return FRAMES, self._inner()[1]
 
     def engine(self, apart: bool = True) -> str:
-        """Return all modules, with what splits frames and joins them behind."""
+        """Return the Verilog of all modules, followed by those that split and join frames."""
         inner, lanes = self._inner()
         others = other_heads(self.around, self.counts)
         joiner = frames_text(self.framing, inner, lanes, others)
@@ -148,29 +151,32 @@ class FrameFiles(SystemFiles):
         self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",
         brief: bool = False,
     ) -> Found:  # fmt: skip
-        """Return what a simulator makes of frames, as `ProcessorFiles.verify` does.
+        """Simulate frames and compare them with the step program, as `ProcessorFiles.verify` does.
 
-        Raises InputError for a frame that is longer than the body queue has words for.
+        Raises InputError for a frame longer than the body queue can hold.
         """
         second = cases if rated is None else rated
         longest = max(len(frame) for _, frame in [*cases, *second])
         if longest > self.longest:
             raise InputError(f"a frame may have {self.longest} bytes, as many as the body queue holds, got {longest}")
         command = self.build(folder, simulator_name or simulator(len(cases)))
-        wrong, first, cycles = 0, "", 0
+        mismatches, first_mismatch, cycles = 0, "", 0
         for frames, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
             sizes = self.write_frames(folder, frames)
-            left, cycles = run_built(folder, command, packets=len(frames), stalls=stalls, **sizes)
-            more, difference = self._joined(frames, left)
+            lines, cycles = run_built(folder, command, packets=len(frames), stalls=stalls, **sizes)
+            more_mismatches, difference = self._joined(frames, lines)
             _, flows = self.expected(frames)
-            also, flow = miscounted(flows, self._counted(folder) if self.counting else None)
-            wrong, first = wrong + more + also, first or difference or flow
-            if wrong and brief:
+            miscounts, first_miscount = miscounted(flows, self._counted(folder) if self.counting else None)
+            mismatches, first_mismatch = (
+                mismatches + more_mismatches + miscounts,
+                first_mismatch or difference or first_miscount,
+            )
+            if mismatches and brief:
                 break
-        return Found(len(cases) + len(second), wrong, first, 0, cycles / len(second))
+        return Found(len(cases) + len(second), mismatches, first_mismatch, 0, cycles / len(second))
 
     def write_frames(self, folder: Path, cases: Sequence[Case]) -> dict[str, int]:
-        """Write the words that a bench reads, by lane; returns how many of each."""
+        """Write the words that the bench reads, a file per lane; return the number of words by lane."""
         sizes, lanes = dict[str, int](), len(self._top()[1])
         width = -(-self.framing.into // 4)
         for k in range(lanes):
@@ -184,44 +190,53 @@ class FrameFiles(SystemFiles):
         return sizes
 
     def _joined(self, cases: Sequence[Case], left: Sequence[str]) -> tuple[int, str]:
-        """Return how many frames differ, are lost, or are too many, and the first in words."""
-        lanes, told_of = len(self._top()[1]), self.expected(cases)[0]
+        """Return how many frames differ, are lost or are surplus, and a text on the first one."""
+        lanes, expected_verdicts = len(self._top()[1]), self.expected(cases)[0]
         verdicts: list[list[str]] = [[] for _ in range(lanes)]
         words: list[list[str]] = [[] for _ in range(lanes)]
         for line in left:
             letter, lane, text = line.split()
             (verdicts if letter == "t" else words)[int(lane)].append(text)
-        wrong, first = 0, ""
+        mismatches, first_mismatch = 0, ""
         for k in range(lanes):
             frames = frames_of(words[k], self.framing.port)
             outcomes = [self._read_verdict(text, number, frames) for number, text in enumerate(verdicts[k])]
             expected = [
                 (sent or (frame if control else None), reason, bool(control))
-                for (_, frame), (sent, reason, control) in zip(cases[k::lanes], told_of[k::lanes], strict=True)
+                for (_, frame), (sent, reason, control) in zip(
+                    cases[k::lanes], expected_verdicts[k::lanes], strict=True
+                )
             ]
-            for n, one in enumerate(expected):
+            for n, expected_outcome in enumerate(expected):
                 outcome = outcomes[n] if n < len(outcomes) else "nothing: it was lost"
-                if outcome != one:
-                    wrong, first = wrong + 1, first or f"frame {n * lanes + k}: hardware says {outcome}, expected {one}"
-            more = max(0, len(outcomes) - len(expected)) + sum(1 for _ in frames)
-            wrong, first = wrong + more, first or (f"{more} frames too many left lane {k}" if more else "")
-        return wrong, first
+                if outcome != expected_outcome:
+                    mismatches, first_mismatch = (
+                        mismatches + 1,
+                        first_mismatch
+                        or f"frame {n * lanes + k}: hardware says {outcome}, expected {expected_outcome}",
+                    )
+            surplus = max(0, len(outcomes) - len(expected)) + sum(1 for _ in frames)
+            mismatches, first_mismatch = (
+                mismatches + surplus,
+                first_mismatch or (f"{surplus} frames too many left lane {k}" if surplus else ""),
+            )
+        return mismatches, first_mismatch
 
     def _read_verdict(self, text: str, number: int, frames: Frames) -> object:
-        """Return what a verdict and its frame say; frames: those of its lane that are left."""
+        """Return the outcome that a verdict and its frame report; frames: the lane's remaining frames."""
         if set(text.lower()) & set("xz"):
             return "something undefined"
-        whole, registers = int(text, 16), dict[str, int]()
+        number_left, registers = int(text, 16), dict[str, int]()
         for name in self.fields:
-            registers[name] = whole & (1 << self.results.at[name][1]) - 1
-            whole >>= self.results.at[name][1]
-        if whole != number % (1 << TAG):
-            return f"the verdict of packet {whole}"
-        reason, control = (taken(self.program.shapes[one], registers, one) for one in ("reason", "left_to_control"))
+            registers[name] = number_left & (1 << self.results.at[name][1]) - 1
+            number_left >>= self.results.at[name][1]
+        if number_left != number % (1 << TAG):
+            return f"the verdict of packet {number_left}"
+        reason, control = (taken(self.program.shapes[name], registers, name) for name in ("reason", "left_to_control"))
         outcome: object = None
         if registers.get("sent.kind", 0) or control:
-            port, frame, left = next(frames, (0, b"", False))
-            if left != bool(control):
+            port, frame, to_control = next(frames, (0, b"", False))
+            if to_control != bool(control):
                 return "a frame to the other side"
             outcome = frame if control else (port, frame)
         return outcome, by_code(reason), bool(control)

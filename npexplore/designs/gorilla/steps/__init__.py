@@ -3,7 +3,7 @@
 router        the steps that all protocols share, and programs for any set of protocols
 ipv4, ipv6, mpls    the steps of a protocol
 accelerators  trie lookups as step programs over a memory, label tables, flow counters, header checks
-bodies        pre- and post-processor: split, body buffer, recombination in arrival order
+bodies        the pre-processor's split of a frame into header and body
 """
 
 from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup, trie_program

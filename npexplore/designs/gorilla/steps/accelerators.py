@@ -1,9 +1,9 @@
-"""Accelerators of the Gorilla router: what they answer for a packet, and how many memory accesses that takes.
+"""Accelerators of the Gorilla router: their answers for a packet, and the memory accesses of each answer.
 
-lookup          a trie walk, itself a step program: one step per level, each reads the memory once (Secs. 4.1, 4.2)
-label_table     a hashed table of several bins in each cluster, in front of one direct-mapped table in memory (Sec. 4.2)
-flow_counter    216 bits a flow as three counters of 72: three reads and three writes (Sec. 4.3)
-integrity       checks a header as it is read, without a memory
+lookup          a trie walk, itself a step program: one step per level, each reads memory once (Secs. 4.1, 4.2)
+label_table     each cluster's hash table of several bins; misses read a direct-mapped table in memory (Sec. 4.2)
+flow_counter    216 bits per flow as three counters of 72 bits: three reads and three writes (Sec. 4.3)
+integrity       a header check without memory accesses
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from npexplore.machine.step_programs import (
     compile_steps,
 )
 
-MEMORY = "reads"  # what a trie walk uses: reads of the external memory
+MEMORY = "reads"  # key of an answer's reads of the external memory
 WRITES = "writes"
-ENTRY_BITS = 32  # of a word of a trie in memory, at most
+ENTRY_BITS = 32  # largest width of a trie entry in memory
 
 
 def trie_program(trie: MultibitTrie) -> Compiled:
-    """Return the walk through a trie as a step program: one step per level, jumps only forward.
+    """Return the walk through a trie as a compiled step program: one step per level, with forward jumps only.
 
-    Raises ModelError where it is compiled for a memory narrower than an index.
+    Raises ModelError if a memory word is narrower than an index.
     """
     bits = trie.family.bits
     program = StepProgram("lookup", "level1", [Field("address", bits, region="key")])
@@ -76,7 +76,7 @@ def _index(entry: int, key: int, left: int, trie: MultibitTrie, level: int) -> i
 
 
 def lookup(trie: MultibitTrie) -> Callable[[int], Answer]:
-    """Return the lookup accelerator: the class (next hop) of an address, None without a route, and its memory reads."""
+    """Return the lookup accelerator. It answers an address with its class (next hop), None if no route matches."""
 
     def memory(level: int, at: int) -> Answer:
         return Answer(trie.entry(level, at), {MEMORY: 1})
@@ -88,7 +88,7 @@ def lookup(trie: MultibitTrie) -> Callable[[int], Answer]:
 
 
 def label_table(cache: LabelCache, known: LabelMap) -> Callable[[int], Answer]:
-    """Return the label lookup: the entry of a label, None without one; a miss of the cluster's table reads memory."""
+    """Return the label lookup. It answers a label with its entry or None; misses in the cluster's table read memory."""
 
     def look_up(label: int) -> Answer:
         number, reads = cache.look_up(label)
@@ -98,7 +98,7 @@ def label_table(cache: LabelCache, known: LabelMap) -> Callable[[int], Answer]:
 
 
 def flow_counter(counters: FlowCounters) -> Callable[[tuple[int, int]], Answer]:
-    """Return the counter update of a flow, (class of destination, class of source): as many reads as writes."""
+    """Return the counter update of a flow (class of destination, class of source), with its reads and writes."""
 
     def count(flow: tuple[int, int]) -> Answer:
         work = counters.count(*flow)
@@ -109,5 +109,5 @@ def flow_counter(counters: FlowCounters) -> Callable[[tuple[int, int]], Answer]:
 
 
 def header_check(check: Callable[[Any], Reason]) -> Callable[[Any], Answer]:
-    """Return the integrity accelerator: the reason why a header cannot be right, Reason.NONE if it can."""
+    """Return the integrity accelerator. It answers a header with the reason why it is invalid, or Reason.NONE."""
     return lambda header: Answer(check(header))

@@ -1,4 +1,4 @@
-"""The IPv4 steps (Fig. 2 of the paper): extract and check the header, look both addresses up, modify."""
+"""The IPv4 steps (Fig. 2 of the paper): extract and check the header, look up both addresses, modify the header."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEEPS_ADDRESSES = (
 
 
 def _forwarding(program: StepProgram, box: Box, counting: bool) -> None:
-    """Add the lookup and what is done with its result."""
+    """Add the lookup step and the step that modifies the header."""
     router = box.ipv4
 
     @program.step(
@@ -65,7 +65,7 @@ def _forwarding(program: StepProgram, box: Box, counting: bool) -> None:
 
 
 def ipv4_steps(box: Box, counting: bool) -> StepProgram:
-    """Return the IPv4 steps of a router; `counting` puts the flow counter behind the lookup."""
+    """Return the IPv4 steps of a router; with `counting`, the flow counter follows the lookup."""
     router = box.ipv4
     program = StepProgram(
         "ipv4", "ipv4_extract",
@@ -85,7 +85,7 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
 
     @program.step(goes=["ipv4_lookup", "exception", "control"], keeps=KEEPS_ADDRESSES)
     def ipv4_check(c: Context) -> str:
-        """Judge what the header says; options and packets for the router itself are left to the control processor."""
+        """Check the header; packets with options or for the router itself go to the control processor."""
         if c.header_ok:
             return fail(c, c.header_ok)
         asks_its_link = c.header.source == 0 and c.header.destination == MAX_ADDRESS  # RFC 1122 section 3.2.1.3 (a)

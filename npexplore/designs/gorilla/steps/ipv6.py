@@ -1,4 +1,4 @@
-"""The IPv6 steps: as for IPv4, with 128-bit addresses, so that extracting and looking up take more steps (Sec. 4.5)."""
+"""The IPv6 steps: as for IPv4, but 128-bit addresses need more steps to extract and look up (Sec. 4.5)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEEPS_ADDRESSES = (
 
 
 def _forwarding(program: StepProgram, box: Box, counting: bool) -> None:
-    """Add the lookup and what is done with its result."""
+    """Add the lookup step and the step that modifies the header."""
 
     @program.step(
         ["ipv6_addresses"],
@@ -66,7 +66,7 @@ def _forwarding(program: StepProgram, box: Box, counting: bool) -> None:
 
 
 def ipv6_steps(box: Box, counting: bool) -> StepProgram:
-    """Return the IPv6 steps of a router; `counting` puts the flow counter behind the lookup."""
+    """Return the IPv6 steps of a router; with `counting`, the flow counter follows the lookup."""
     program = StepProgram(
         "ipv6", "ipv6_extract",
         [Field("ipv6_header", HEADER_BITS, lambda c: c.packet, "packet"),
@@ -86,7 +86,7 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
 
     @program.step(goes=["ipv6_lookup", "exception", "control"], keeps=KEEPS_ADDRESSES)
     def ipv6_check(c: Context) -> str:
-        """Judge the header; extension headers and packets for the router go to the control processor."""
+        """Check the header; packets with extension headers or for the router go to the control processor."""
         if c.header_ok:
             return fail(c, c.header_ok)
         reason = martian(c.header.source, c.header.destination)

@@ -1,8 +1,8 @@
-"""The MPLS steps: extract a label, look it up, manipulate it, and back for the next one (Sec. 4.5, RFC 3031, 3032).
+"""The MPLS steps: extract, look up and modify a label, then repeat for the next label (Sec. 4.5, RFC 3031, 3032).
 
-What a router does with a stack stands in golden/mpls/switch.py; here the same goes one label at a time, three steps
-each. Left to the control processor are entropy labels, of which the paper says nothing, and stacks of more than DEEPEST
-labels: the first label looks for the bottom of the stack, and hardware has only so much of a packet in sight.
+golden/mpls/switch.py processes a whole stack; these steps process it label by label, three steps each. Entropy labels,
+which the paper does not mention, and stacks of more than DEEPEST labels go to the control processor: the first label's
+step searches for the bottom of the stack, and hardware reads only a limited part of the packet.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
 MOST_LABELS, MAC_BITS = 4, 48
-DEEPEST = 8  # labels of a stack that is looked through; the paper's packets have up to four
-KEEPS_LEFT = Kept("left", DEEPEST.bit_length())  # labels of the stack, before the first one was looked at: 0
+DEEPEST = 8  # labels of the deepest stack that is processed; the paper's packets have up to four
+KEEPS_LEFT = Kept("left", DEEPEST.bit_length())  # remaining labels of the stack; 0 before its depth is known
 KEEPS_LABEL = (
     Kept("top.label", 20, region="packet"),
     Kept("top.traffic_class", 3, region="packet", first_bit=20),
@@ -49,7 +49,7 @@ KEEPS_ENTRY = (
 
 
 def _extraction(program: StepProgram, box: Box) -> None:
-    """Add the step that reads a label."""
+    """Add the step that extracts a label."""
 
     @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"], keeps=KEEPS_LABEL)
     def mpls_extract(c: Context) -> str:
@@ -79,7 +79,7 @@ def _extraction(program: StepProgram, box: Box) -> None:
 
 
 def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> StepProgram:
-    """Return the MPLS steps of a router; `below` are the protocols whose steps go on below the last label."""
+    """Return the MPLS steps of a router; below: the protocols whose steps continue below the last label."""
     inner = [f"{name}_extract" for name in below]
     program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, region="packet")])
 
@@ -122,7 +122,7 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
 
 
 def _sent(box: Box, c: Context, kind: bytes, packet: bytes) -> str:
-    """Keep the frame that leaves by the entry's port, if the link carries it."""
+    """Store the frame that leaves by the entry's port; drop it if it exceeds the port's MTU."""
     port = box.golden.router.ports[c.entry.port]
     if len(packet) > port.mtu:
         return fail(c, Reason.LABELLED_TOO_BIG)

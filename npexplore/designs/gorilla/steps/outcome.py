@@ -1,4 +1,4 @@
-"""How a step says what becomes of a frame; frame types; values that steps of several protocols keep."""
+"""Parts that the steps of all protocols share: drop reasons, frame types, and values that steps keep."""
 
 from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
 from npexplore.golden.reasons import Reason
@@ -13,6 +13,6 @@ KEEPS_OUT = Kept("out", PORT_BITS)
 
 
 def fail(context: Context, reason: Reason) -> str:
-    """Keep the reason for which a packet is dropped; returns the step that drops it."""
+    """Store the reason for which a packet is dropped; return the name of the step that drops it."""
     context.reason = reason
     return "exception"

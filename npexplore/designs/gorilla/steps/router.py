@@ -1,9 +1,9 @@
-"""The router's program: steps that all protocols share (Fig. 1), and the protocols' own, for any set of protocols.
+"""The router's step program for any set of protocols: shared steps (Fig. 1) and the steps of each protocol.
 
-    dispatch -> ethernet -> protocol -> [flow_count] -> emit        exception: dropped;   control: to the processor
+    dispatch -> ethernet -> protocol -> [flow_count] -> emit        exception: drop;   control: to the control processor
 
-Compiled for a scratchpad of 128 bits, IPv4 has 10 steps, IPv6 12 and MPLS with IPv4 inside 13, as section 4 says; flow
-counting adds one (section 4.5). That is by the fields declared here; steps read more (`binding`).
+Compiled for a scratchpad of 128 bits, IPv4 has 10 steps, IPv6 12 and MPLS over IPv4 13, as section 4 says; flow
+counting adds one (section 4.5). These counts follow from the fields declared here; steps read more (`binding`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from npexplore.machine.step_programs import (
 
 PROTOCOLS = ("ipv4", "ipv6", "mpls")
 LABELS = "labels"  # MPLS alone, without the IPv4 below it
-ORDER = (  # of the text: forward, but for labels that go round
+ORDER = (  # of steps in the program: all jumps go forward, except the loop over labels
     "dispatch", "ethernet", "mpls_extract", "mpls_lookup", "mpls_modify", "ipv4_extract", "ipv4_check", "ipv6_extract",
     "ipv6_check", "ipv4_lookup", "ipv6_lookup", "flow_count", "ipv4_modify", "ipv6_modify", "control", "exception",
     "emit",
@@ -46,7 +46,7 @@ PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
 
 
 def _ends(joined: StepProgram, counting: bool) -> None:
-    """Add the flow counter, if one is wanted, and the steps that a packet ends with."""
+    """Add the flow counter, if `counting`, and the final steps."""
     if counting:
         after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]
 
@@ -75,11 +75,11 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
     """Return the step program of a router.
 
     Args:
-        box: what its steps look up: the golden router's tables, label cache and counters.
-        protocols: of PROTOCOLS; `mpls` brings the IPv4 below the labels, `labels` does not.
+        box: the tables that its steps look up: the golden router's tables, label cache and counters.
+        protocols: names in PROTOCOLS; `mpls` includes IPv4 below the labels, `labels` does not.
         counting: whether a step counts the packets of each flow.
 
-    Raises UnknownNameError for an unknown protocol, ModelError if there is none.
+    Raises UnknownNameError for an unknown protocol, ModelError for an empty list.
     """
     chosen = [one_of("protocol", name, (*PROTOCOLS, LABELS)) for name in protocols]
     if not chosen:
@@ -93,7 +93,7 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
 
     @program.step(["metadata"], goes=["ethernet"])
     def dispatch(c: Context) -> str:
-        """Layer 2: there is one, Ethernet."""
+        """Choose the layer-2 protocol, which is always Ethernet."""
         return "ethernet"
 
     @program.step(
@@ -137,7 +137,7 @@ def engine_program(
 
 
 def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
-    """Return the accelerators of a router over its tables."""
+    """Return the accelerators that look up a router's tables, by name."""
     assert isinstance(box.ipv4.lpm, MultibitTrie)
     accelerators: dict[str, Callable[..., Answer]] = {
         "integrity2": header_check(lambda c: frame_fault(box.golden, c)),
@@ -154,18 +154,18 @@ def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
 
 
 def frame_fault(router: Forwarder, c: Any) -> Reason:
-    """Return why a frame is not for this router."""
-    own = (c.frame[:1] and c.frame[0] & 1) or c.frame[:6] == router.router.ports[c.port].mac
-    return Reason.NONE if own else Reason.OTHER_STATION
+    """Return OTHER_STATION if a frame is not addressed to the port at which it arrived, NONE otherwise."""
+    is_for_router = (c.frame[:1] and c.frame[0] & 1) or c.frame[:6] == router.router.ports[c.port].mac
+    return Reason.NONE if is_for_router else Reason.OTHER_STATION
 
 
 def forward(compiled: Compiled, units: Mapping[str, Callable[..., Answer]], port: int, frame: bytes) -> Trace:
-    """Run a frame through the program; the context of the trace says what became of it.
+    """Run a frame through the program; the context of the returned trace holds the frame's outcome.
 
     Args:
         compiled: the program of an engine.
         units: the accelerators that it calls, by name.
-        port: the number of the port by which the frame came in.
+        port: the number of the port at which the frame arrived.
         frame: its bytes, from the Ethernet header on.
 
     In the context, `sent` is (port, frame) or None, `reason` why the frame was dropped, and `left_to_control` whether
