@@ -1,4 +1,4 @@
-"""What belongs to one published machine alone: what its paper prints, recomputed; its tables, traffic and programs."""
+"""One module per published machine: its paper's tables, recomputed, and what only this machine has."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The IXP1200 as a DiffServ router: what its study prints, recomputed."""
+"""The IXP1200 as a DiffServ router: its paper's tables, recomputed."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,7 @@
 """The Intel IXP1200 as a DiffServ edge router.
 
-design  what each pool of threads does with a packet
-load    which packets it gets, and what golden code does with each
+design    the machine: pools of threads and the resources that they share
+programs  what a thread of each pool does with a packet
+units     memories, buses, queues and policers
+load      the packets of each port, and the counted work of golden code on each
 """

@@ -1,7 +1,7 @@
-"""Which packets the IXP1200 gets, and what golden code does with each: its accesses and instructions, counted.
+"""The IXP1200's packets, and the counted memory accesses and instructions of golden code on each packet.
 
-The classifier runs on the headers of the workload's packets: reads, words and instructions become columns. What is the
-same for every packet (policer, marker, route, queues) runs once.
+The classifier runs on the headers of the workload's packets; its reads, words and instructions become columns. Work
+that is the same for every packet (policer, marker, route, queues) is counted once.
 
     cycles of an instruction class = its cycles x scale of its module (base path, DiffServ modules)
 """
@@ -28,34 +28,34 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.workload import CLASS, Workload
 from npexplore.mapped_arrays import chosen, computed, cycled, parts
 
-BURST_WORDS = 8  # of one SRAM access: the transfer registers that a thread has for reads
-ROWS = 64  # packets of a fast Ethernet port before the sequence begins anew
+BURST_WORDS = 8  # longest SRAM read: the read transfer registers of a thread
+ROWS = 64  # packets of a fast Ethernet port before the sequence repeats
 GIGABIT_PORT = 8
-STEP = 64  # parts of a cycle in the column `step`
+STEP = 64  # the column `step` counts in 1/64 of a cycle
 CLASSES = ("ef", "af1", "af2", "af3", "af4", "be")  # queues of a port
-FLOWS = 4  # of Figs. 7 and 8: one of each of the first classes
-MARK_ALU = 6  # code point into the word, checksum by RFC 1624: add, complement, fold
+FLOWS = 4  # of Figs. 7 and 8: one per class, of the first four classes
+MARK_ALU = 6  # ALU instructions: insert the code point, update the checksum by RFC 1624 (add, complement, fold)
 
 
 @lru_cache(maxsize=64)
 def classifier(name: str, rules: int, reading: str) -> Classifier:
-    """Return the golden classifier of the paper over `rules` flows, each with a rule of its own."""
+    """Return the paper's classifier (golden code) for `rules` flows with one rule each."""
     if name == "ls":
         return LinearSearch(flow_rules(rules))
     return RangeMatcher(flow_rules(rules), reading=reading, burst_words=BURST_WORDS)
 
 
-TABLES = {"rm": ("intervals", "vectors"), "ls": ("rules",)}  # that a classifier reads, in order
+TABLES = {"rm": ("intervals", "vectors"), "ls": ("rules",)}  # tables in the order in which a classifier reads them
 
 
 def cycles(p: Parameters, instructions: Mapping[str, float], accesses: float) -> float:
-    """Return the engine cycles of instructions by class, before any scale; each access takes one to be issued."""
+    """Return the unscaled engine cycles of instructions (class -> count); issuing an access takes one cycle."""
     return accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in instructions.items())
 
 
 @lru_cache(maxsize=8)
 def fixed_work(phb: str, descriptor_words: int, routes: int) -> dict[str, Work]:
-    """Return what golden code does for every packet alike: police, mark, route, enqueue, dequeue."""
+    """Return golden code's work that is the same for every packet: police, mark, route, enqueue, dequeue."""
     return {
         "police": _policed(),
         "mark": Work((), {"alu": MARK_ALU}),
@@ -73,13 +73,13 @@ def _policed() -> Work:
 
 
 def _routed(routes: int) -> Work:
-    """A route of 24 bits takes one read of DIR-24-8."""
+    """Return the work of a route lookup: a /24 route takes one read of DIR-24-8."""
     table = Dir24_8.from_routes([(f"10.{k // 256}.{k % 256}.0/24", k % 9) for k in range(routes)])
     return Work.of_reads(table.reads("10.0.0.1")) + Work((), {"alu": 4, "branch": 2})
 
 
 def _enqueued(descriptor_words: int) -> Work:
-    """Link a packet's descriptor behind the last one: the queue's descriptor is read and written (Sec. Scheduler)."""
+    """Return the work of appending a packet's descriptor: it reads and writes the queue's one (Sec. Scheduler)."""
     meter = Meter()
     meter.read("queue", descriptor_words)
     meter.write("descriptor", 2)
@@ -89,14 +89,14 @@ def _enqueued(descriptor_words: int) -> Work:
 
 
 def scanned() -> Work:
-    """Return what one more queue costs that a transmitter examines on its way down the classes."""
-    first, second = _dequeued(0), _dequeued(1)
-    more = {name: times - first.instructions.get(name, 0) for name, times in second.instructions.items()}
-    return Work(second.accesses[: len(second.accesses) - len(first.accesses)], more)
+    """Return the work of examining one more queue when a transmitter scans the classes."""
+    shallow, deep = _dequeued(0), _dequeued(1)
+    extra_instructions = {name: times - shallow.instructions.get(name, 0) for name, times in deep.instructions.items()}
+    return Work(deep.accesses[: len(deep.accesses) - len(shallow.accesses)], extra_instructions)
 
 
 def _dequeued(number: int) -> Work:
-    """Take a packet from queue `number` of a port whose other queues are empty and whose quanta last."""
+    """Return the work of dequeuing from queue `number`, with empty other queues and quanta that suffice."""
     queues = PriorityDeficitRoundRobin(halving_quanta(len(CLASSES), 1518))
     queues.enqueue(number, QueuedPacket(0, 64))
     queues.meter = Meter()
@@ -105,21 +105,22 @@ def _dequeued(number: int) -> Work:
 
 
 def constant_work(p: Parameters) -> dict[str, Work]:
-    """Return `fixed_work` at these parameters."""
+    """Return `fixed_work` for these parameters."""
     return fixed_work(p.phb, p.queue_descriptor_words, p.routes)
 
 
 def matched(p: Parameters, count: int) -> NDArray[np.int64]:
-    """Return the rule that each of so many packets matches."""
+    """Return the number of the matching rule for each of `count` packets."""
     if p.match == "uniform":
         return np.random.default_rng(1).permutation(np.arange(count) % p.rules)
     return np.full(count, p.rules - 1 if p.match == "last" else 0, dtype=np.int64)
 
 
 def receivers_of(p: Parameters) -> tuple[list[int], int, int]:
-    """Return the fast Ethernet ports at work, the receivers of the gigabit port, and its engines.
+    """Return the active fast Ethernet ports, the number of the gigabit port's receivers, and of its engines.
 
-    Engines 0 and 1 serve four fast Ethernet ports each, the others the gigabit port. Raises ModelError.
+    Engines 0 and 1 serve four fast Ethernet ports each, the others the gigabit port. Raises ModelError if the receivers
+    do not fit the engines.
     """
     engines, threads = p.receiver_engines, p.engine_threads
     if not engines <= p.receivers <= engines * threads:
@@ -132,12 +133,12 @@ def receivers_of(p: Parameters) -> tuple[list[int], int, int]:
 
 
 def packet_rate(p: Parameters, mbps: float, packet_bytes: float) -> float:
-    """Return the packets a second, of a mean length, that fill a wire."""
+    """Return the packets/s of a mean length that saturate a link of `mbps`."""
     return float(mbps * 1e6 / (8 * (packet_bytes + p.gap_bytes)))
 
 
 def own_workload(p: Parameters) -> Workload:
-    """Return packets for every port at work, at `load` of its line, merged in order of time."""
+    """Return packets for all active ports, merged in order of time, at the share `load` of their line rate."""
     load = over_ports(p, Workload("", {"packet_bytes": np.full(1, p.packet_bytes, dtype=np.int64)}))
     return replace(
         load, name=f"{p.packet_bytes}-byte packets to {len(port_rates(p, p.packet_bytes))} ports",
@@ -146,7 +147,7 @@ def own_workload(p: Parameters) -> Workload:
 
 
 def port_rates(p: Parameters, packet_bytes: float) -> dict[int, float]:
-    """Return the packets a second that come to each port at work; raises ModelError."""
+    """Return the packets/s of each active port; raises ModelError if traffic by classes does not fit the ports."""
     ports, gigabit, _ = receivers_of(p)
     if p.traffic == "classes" and (len(ports) != FLOWS or gigabit or p.rules < FLOWS):
         raise ModelError(
@@ -159,17 +160,17 @@ def port_rates(p: Parameters, packet_bytes: float) -> dict[int, float]:
 
 
 def over_ports(p: Parameters, load: Workload) -> Workload:
-    """Return packets in turn over the ports at work, by the rates of these, with the work that each causes.
+    """Return packets distributed over the active ports in proportion to their rates, with columns of their work.
 
-    Saturated ones come periodically, at `load` of each port's line.
+    Saturated workloads become periodic, at the share `load` of each port's line rate.
     """
     mean = load.mean_packet_bytes
-    rates, line = port_rates(p, mean), packet_rate(p, p.fe_mbps, mean)
-    span = ROWS / line
+    rates, line_pps = port_rates(p, mean), packet_rate(p, p.fe_mbps, mean)
+    span_s = ROWS / line_pps
     times, numbers = [], []
-    for k, (number, rate) in enumerate(rates.items()):
-        count = max(round(rate * span), 1)
-        times.append((np.arange(count) + (k + 0.5) / len(rates)) / rate)
+    for index, (number, rate) in enumerate(rates.items()):
+        count = max(round(rate * span_s), 1)
+        times.append((np.arange(count) + (index + 0.5) / len(rates)) / rate)
         numbers.append(np.full(count, number, dtype=np.int64))
     port = np.concatenate(numbers)[np.argsort(np.concatenate(times), kind="stable")]
     load = load.repeated(len(port))
@@ -195,34 +196,35 @@ def over_ports(p: Parameters, load: Workload) -> Workload:
 
 
 def port_number(p: Parameters, port: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ports as the ready bus counts them: those of the engines at work in order, then the gigabit port."""
+    """Return ports as the ready bus numbers them: all ports of the active engines, then the gigabit port."""
     bound = min(p.receiver_engines, 2) * p.engine_threads
     return np.where(port == GIGABIT_PORT, bound, port)
 
 
 @lru_cache(maxsize=64)
 def _work(name: str, rules: int, reading: str, rows: tuple[int, ...]) -> WorkColumns:
-    """Return the work of a classifier for a packet of each of these rules."""
+    """Return a classifier's work for one packet of each of these rules; rows: the rules' numbers."""
     chosen = classifier(name, rules, reading)
     return chosen.work_many(headers_within(chosen.rules, len(rows), seed=1, row=np.array(rows)))
 
 
 def classified(p: Parameters, matching: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of the classifier's work for packets that match these rules.
+    """Return the columns of the classifier's work; matching: the number of each packet's rule.
 
-    By table: reads of `words` words, and reads of one word more (`long`); `step` is the cycles of an access.
+    For each table: `reads` reads of `words` words, and `long` reads of one word more. `step`: cycles per access, in
+    1/64.
     """
     rules = np.unique(np.concatenate([np.unique(matching[part]) for part in parts(len(matching))]))
-    back = computed(len(matching), lambda part: np.searchsorted(rules, matching[part]))
+    rule_index = computed(len(matching), lambda part: np.searchsorted(rules, matching[part]))
     work = _work(p.classifier, p.rules, p.vector_reading, tuple(rules.tolist()))
-    own = {name: work[name] for name in work.columns if name in INSTRUCTIONS}
+    instructions = {name: work[name] for name in work.columns if name in INSTRUCTIONS}
     accesses = work["memory"]
-    total = accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in own.items())
+    total = accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in instructions.items())
     columns = {"step": np.round(STEP * total / np.maximum(accesses, 1)).astype(np.int64)}
     for table in TABLES[p.classifier]:
         reads, words = work[f"{table}_reads"], work[f"{table}_read_words"]
-        each = words // np.maximum(reads, 1)
-        columns[f"{table}_long"] = words - each * reads
+        words_per_read = words // np.maximum(reads, 1)
+        columns[f"{table}_long"] = words - words_per_read * reads
         columns[f"{table}_reads"] = reads - columns[f"{table}_long"]
-        columns[f"{table}_words"] = each
-    return {name: chosen(column, back) for name, column in columns.items()}
+        columns[f"{table}_words"] = words_per_read
+    return {name: chosen(column, rule_index) for name, column in columns.items()}

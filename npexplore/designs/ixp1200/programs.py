@@ -1,4 +1,4 @@
-"""What each pool of the IXP1200's threads does with one packet (Figs. 2 and 3): programs, and the steps they share."""
+"""The programs of the IXP1200's pools of threads for one packet (Figs. 2 and 3), and their common steps."""
 
 from __future__ import annotations
 
@@ -16,67 +16,67 @@ Program = Callable[[Recorder, Packet], None]
 
 
 class Steps:
-    """Records pieces of work for threads of one engine: accesses with the instructions spread over them."""
+    """Records work for threads of one engine: memory accesses with instructions spread evenly between them."""
 
     def __init__(self, m: Recorder, p: Parameters, engine: str) -> None:
         self.m, self.p, self.engine = m, p, engine
         self.tables = "tables" if p.sram_copies > 1 else "sram"
 
     def compute(self, count: float, scale: float) -> None:
-        """Keep the engine for some instructions, at so many cycles each."""
+        """Record `count` instructions on the engine, at `scale` cycles each."""
         if count * scale:
             getattr(self.m, self.engine).compute(cycles=count * scale)
 
     def access(self, memory: str, words: int, write: bool = False) -> None:
-        """Move words of 32 bits."""
+        """Record a read or write of 32-bit words."""
         getattr(getattr(self.m, memory), "write" if write else "read")(bytes=WORD * words)
 
     def move(self, size: int, way: str) -> Variable:
-        """Move an MP: two commands of half of it, issued one after the other, one wait for both; return its bank."""
+        """Record an MP's transfer as two commands of half its size with one wait for both; return its bank."""
         self.p.assume("mp_in_halves")
-        bank = self.m.draw(self.p.sdram_banks, "sdram bank")  # of the MP's buffer
+        bank = self.m.draw(self.p.sdram_banks, "sdram bank")  # the bank of the MP's buffer
         half = lambda: getattr(self.m.sdram, way)(bytes=size // 2, bank=bank)  # noqa: E731
         self.m.parallel(half, half)
         return bank
 
     def work(self, work: Work, scale: float, memory: str = "sram") -> None:
-        """Do what golden code counted for every packet alike: access after access, instructions between them."""
+        """Record constant work that golden code counted: one access after another, instructions between them."""
         total = cycles(self.p, work.instructions, len(work.accesses))
-        for at in work.accesses:
-            self.access(memory, at.words, at.write)
+        for access in work.accesses:
+            self.access(memory, access.words, access.write)
             self.compute(total / len(work.accesses), scale)
         if not work.accesses:
             self.compute(total, scale)
 
     def columns(self, packet: Packet, scale: float) -> None:
-        """Do what golden code counted for this packet: reads of the classifier's tables, table after table."""
+        """Record this packet's work that golden code counted: the classifier's reads, one table after another."""
         for table in TABLES[self.p.classifier]:
             words = getattr(packet, f"{table}_words")
-            for kind, more in (("reads", 0), ("long", 1)):
+            for kind, extra_words in (("reads", 0), ("long", 1)):
                 with self.m.loop(getattr(packet, f"{table}_{kind}")):
-                    getattr(self.m, self.tables).read(bytes=WORD * (words + more))
+                    getattr(self.m, self.tables).read(bytes=WORD * (words + extra_words))
                     getattr(self.m, self.engine).compute(cycles=packet.step * (scale / STEP))
 
 
 def _from_mac(p: Parameters, m: Recorder, steps: Steps) -> None:
-    """Move an MP from the MAC to an element of the RFIFO, which stays taken."""
+    """Record an MP's transfer from the MAC to an element of the RFIFO, which stays occupied."""
     m.rfifo.take(count=1)
-    steps.compute(p.receive_mp_instructions, p.scale_base)  # see the flag, ask the receive state machine
+    steps.compute(p.receive_mp_instructions, p.scale_base)  # check the flag, start the receive state machine
     m.ix_in.read(bytes=p.mp_bytes)
     steps.access("sram", 1)  # a buffer descriptor from the free list
 
 
 def _to_sdram(p: Parameters, m: Recorder, steps: Steps, header: bool = False) -> None:
-    """Move an MP from the RFIFO to the packet buffer."""
+    """Record an MP's transfer from the RFIFO to the packet buffer."""
     bank = steps.move(p.mp_bytes, "write")
     if header:
-        m.sdram.write(bytes=p.header_write_bytes, bank=bank)  # as it was marked, in transfer registers
+        m.sdram.write(bytes=p.header_write_bytes, bank=bank)  # the marked header, from transfer registers
     m.rfifo.give(count=1)
-    steps.access("sram", 1, write=True)  # the buffer descriptor, linked to the one before
+    steps.access("sram", 1, write=True)  # link the buffer descriptor to the previous one
 
 
 def _route(p: Parameters, steps: Steps, work: Work) -> None:
-    """Look the output up."""
+    """Record the route lookup."""
     if p.routing_table == "sdram":
         for _ in work.accesses:
             steps.m.sdram.read(bytes=LONGWORD_PAIR, bank=steps.m.draw(p.sdram_banks, "sdram bank"))
@@ -86,9 +86,9 @@ def _route(p: Parameters, steps: Steps, work: Work) -> None:
 
 
 def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
-    """Return a receiver's program (Fig. 2): a packet from its MAC to its queue.
+    """Return a receiver's program (Fig. 2), which moves a packet from its MAC to its output queue.
 
-    Its first MP stays in the RFIFO until the route is known; the others are moved on one by one.
+    The first MP stays in the RFIFO until the route is known; the others follow one by one.
     """
     base, diffserv = p.scale_base, p.scale_diffserv
     work, shared = constant_work(p), p.traffic == "classes"
@@ -118,9 +118,9 @@ def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
     def admitted(m: Recorder, packet: Packet, steps: Steps) -> None:
         if p.service == "diffserv":
             steps.work(work["mark"], diffserv)
-        searched = (1 - p.route_cache_hit) * (1 - p.cache_hit * (p.service == "diffserv"))
-        if searched < 1:
-            with m.branch(searched, "cache"):
+        search_share = (1 - p.route_cache_hit) * (1 - p.cache_hit * (p.service == "diffserv"))
+        if search_share < 1:
+            with m.branch(search_share, "cache"):
                 _route(p, steps, work["route"])
         else:
             _route(p, steps, work["route"])
@@ -138,19 +138,19 @@ def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
             else:
                 to_queue(p, m, packet, queue, ports)
         with m.unsent():
-            steps.access("sram", 1, write=True)  # the buffer goes back to the free list
+            steps.access("sram", 1, write=True)  # return the buffer to the free list
 
     return program
 
 
 def to_queue(p: Parameters, m: Recorder, packet: Packet, queue: str, ports: int) -> None:
-    """Put a packet into the queue of its class at its port."""
+    """Record that a packet enters the queue of its class at its output port."""
     member = {"member": packet.out} if ports > 1 else {}
     getattr(m, queue).put(queue=getattr(packet, CLASS) if p.traffic == "classes" else CLASSES.index(p.phb), **member)
 
 
 def scheduler(p: Parameters, engine: str, queue: str) -> Program:
-    """Return the scheduler's program: choose a transmitter and a port for it."""
+    """Return the scheduler's program: choose a port and a transmitter for it."""
 
     def program(m: Recorder, packet: Packet) -> None:
         Steps(m, p, engine).compute(schedule_cycles(p), 1.0)
@@ -160,41 +160,41 @@ def scheduler(p: Parameters, engine: str, queue: str) -> Program:
 
 
 def schedule_cycles(p: Parameters) -> float:
-    """Return what the scheduler spends on a choice: its printed code once, or what plain forwarding is said to take."""
+    """Return the scheduler's cycles per choice: its printed code once, or the published value for plain forwarding."""
     return float(p.code_scheduler if runs_code(p) else p.schedule_instructions * p.scale_base)
 
 
 def runs_code(p: Parameters) -> bool:
-    """Say whether transmitters and the scheduler spend their printed code on a packet."""
+    """Return whether transmitters and the scheduler execute their whole printed code for each packet."""
     return bool(p.service == "diffserv" and p.transmit_path == "code")
 
 
 def transmitter(p: Parameters, engine: str, card: str) -> Program:
-    """Return a transmitter's program: scan the port's queues, take a packet's descriptor, move its MPs out."""
+    """Return a transmitter's program: scan the port's queues, dequeue a packet's descriptor, send its MPs."""
     scale = p.scale_diffserv if p.service == "diffserv" else p.scale_base
     work = constant_work(p)["dequeue"]
     mp = p.transmit_mp_instructions
 
     def program(m: Recorder, packet: Packet) -> None:
         steps = Steps(m, p, engine)
-        if runs_code(p):  # all of it but what belongs to an MP, between the accesses that golden code counts
-            for at in work.accesses:
-                steps.access("sram", at.words, at.write)
+        if runs_code(p):  # all code but that of MPs, spread over the counted accesses
+            for access in work.accesses:
+                steps.access("sram", access.words, access.write)
                 steps.compute((p.code_transmitter - mp) / len(work.accesses), 1.0)
         else:
             steps.work(work, scale)
-        if p.traffic == "classes":  # down the queues to that of its class; the code of a look is counted above
+        if p.traffic == "classes":  # scan queues down to its class; its code is counted above
             with m.loop(getattr(packet, CLASS)):
                 steps.work(Work(scanned().accesses) if runs_code(p) else scanned(), scale)
         size = packet.sent_bytes if SENT_BYTES in packet else packet.packet_bytes
         with m.loop(ceildiv(size, p.mp_bytes)):
-            steps.access("sram", 1)  # the buffer descriptor: where the MP lies
+            steps.access("sram", 1)  # the buffer descriptor: the MP's address
             m.tfifo.take(count=1)
             steps.move(p.mp_bytes, "read")  # SDRAM to TFIFO
             steps.compute(mp, p.scale_base)
             m.ix_out.read(bytes=p.mp_bytes)
             m.tfifo.give(count=1)
-            steps.access("sram", 1, write=True)  # the buffer goes back to the free list
+            steps.access("sram", 1, write=True)  # return the buffer to the free list
         if card == "fe":
             m.fe.send(bytes=size, member=packet.out)
         else:
@@ -204,7 +204,7 @@ def transmitter(p: Parameters, engine: str, card: str) -> Program:
 
 
 def ready_bus(groups: Sequence[str]) -> Program:
-    """Return what the ready bus sequencer does: it finds a packet in the MAC of a port and sets the port's flag."""
+    """Return the ready bus sequencer's program: it detects a packet in a port's MAC and sets the port's flag."""
 
     def program(m: Recorder, packet: Packet) -> None:
         m.ready_bus.serve()
@@ -224,7 +224,7 @@ def ready_bus(groups: Sequence[str]) -> Program:
 
 
 def slow_path(p: Parameters) -> Program:
-    """Return what the StrongARM does with a packet that receivers cannot handle."""
+    """Return the StrongARM's program for a packet that receivers cannot handle."""
 
     def program(m: Recorder, packet: Packet) -> None:
         m.strongarm.compute(cycles=p.slow_path_cycles)

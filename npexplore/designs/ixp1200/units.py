@@ -1,4 +1,4 @@
-"""The IXP1200's units: control store, memories with banks, FIFOs of the IX bus unit, output queues, policers."""
+"""The IXP1200's hardware units as resources: memories, IX bus unit, output queues, policers; control store check."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def check_control_store(p: Parameters) -> None:
 
 
 def memories(p: Parameters) -> list[Resource]:
-    """Return SRAM (banks, or copies of the tables beside it) and SDRAM."""
-    sram_word, split = (p.sram_word_ns, False) if p.sram_type == "sram" else (p.qdr_word_ns, True)
+    """Return SRAM (with banks, or with a separate SRAM for copies of the tables) and SDRAM."""
+    sram_word, has_split_ports = (p.sram_word_ns, False) if p.sram_type == "sram" else (p.qdr_word_ns, True)
 
     def sram(name: str, channels: int, shortest: bool = False) -> WordMemory:
         return WordMemory(
-            name, WORD, sram_word * NS, p.sram_command_ns * NS, p.sram_latency_ns * NS, channels, split,
+            name, WORD, sram_word * NS, p.sram_command_ns * NS, p.sram_latency_ns * NS, channels, has_split_ports,
             efficiency=p.sram_efficiency, select="shortest" if shortest else "random",
         )  # fmt: skip
 
@@ -48,15 +48,15 @@ def memories(p: Parameters) -> list[Resource]:
 
 
 def ix_bus_unit(p: Parameters) -> list[Resource]:
-    """Return the two halves of the IX bus, each moved on by one state machine, and the elements of both FIFOs."""
+    """Return both directions of the IX bus, each served by one state machine, and the elements of both FIFOs."""
     return [
-        *(WordMemory(f"ix_{way}", LONGWORD_PAIR, 1e-6 / p.ix_bus_mhz) for way in ("in", "out")),
+        *(WordMemory(f"ix_{direction}", LONGWORD_PAIR, 1e-6 / p.ix_bus_mhz) for direction in ("in", "out")),
         *(BufferPool(name, p.fifo_elements) for name in ("rfifo", "tfifo")),
     ]
 
 
 def output_queues(p: Parameters, name: str, ports: int) -> ScheduledQueue:
-    """Return the six queues of each port of a group, with quanta that double from class to class."""
+    """Return the six queues of each of `ports` ports; quanta halve from class to class."""
     in_bytes = SCHEDULERS[p.discipline].IN_BYTES
     weights = halving_quanta(len(CLASSES), p.quantum_packets * (p.packet_bytes if in_bytes else 1))
     return ScheduledQueue(
@@ -65,11 +65,11 @@ def output_queues(p: Parameters, name: str, ports: int) -> ScheduledQueue:
 
 
 def policers(p: Parameters) -> Policer:
-    """Return the buckets of the flows of Figs. 7 and 8: the first has a limit, the others that of their line."""
+    """Return the token buckets of the flows in Figs. 7 and 8: a limit for the first, the line rate for the others."""
     rates = [p.ef_limit_pps, *[packet_rate(p, p.fe_mbps, p.packet_bytes)] * (FLOWS - 1)]
     return Policer("policer", rates, p.bucket_packets, p.timer_us * 1e-6)
 
 
 def mac_packets(p: Parameters, buffer_bytes: int) -> int:
-    """Return how many packets of this length a MAC buffer holds (one that is longer passes through it)."""
+    """Return how many packets a MAC buffer holds, at least one (a longer packet passes through it)."""
     return max(int(buffer_bytes // p.packet_bytes), 1)

@@ -1,5 +1,7 @@
 """The Intel IXP2400 forwarding IPv4.
 
-design  what a thread does with a packet
-dram    its packet buffer alone: the design ixp2400_dram
+design    the machine, and what a thread does with a packet
+dram      its packet buffer alone: the design ixp2400_dram
+accesses  access traces for the packet buffer
+nets      both designs as Petri nets
 """

@@ -1,11 +1,11 @@
-"""Access traces of the packet buffer (Fig. 5): from a CSV or Parquet file, or made by golden code run on a capture.
+"""Access traces of the packet buffer (Fig. 5): from a CSV or Parquet file, or from golden code that runs on a capture.
 
     columns of a file:  time_ns or order;  address or bank;  bytes;  write (1, or 0 for a read)
 
-Golden code forwards a capture, and each packet does what a thread of the base scheme does (Sec. 3.3): its cells are
-written, the header is read, and, if the packet is sent, written back; the cells of what is sent are read. Thread k of T
-takes the packets k, k + T, ...; threads take turns. A workload of accesses has the columns packet_bytes (of an access),
-write, and address or bank.
+Golden code forwards a capture, and each packet causes the accesses of a thread of the base scheme (Sec. 3.3): it writes
+the packet's cells, reads the header, writes it back if the packet is forwarded, and reads the cells of every packet
+sent. Thread k of T takes packets k, k + T, ...; threads take turns. A workload of accesses has the columns packet_bytes
+(of an access), write, and address or bank.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from npexplore.machine.workload_sources import LONGEST_PACKET
 
 Integers = npt.NDArray[np.int64]
 TABLES = {".csv": "CSV", ".parquet": "Parquet"}
-ASKED = (("time_ns", "order"), ("address", "bank"), ("bytes",), ("write",))  # one column of each
+ASKED = (("time_ns", "order"), ("address", "bank"), ("bytes",), ("write",))  # a file needs one column of each group
 
 
 def read(p: Parameters, path: Path) -> Workload:
-    """Return the accesses of a file: CSV or Parquet by its name, else those that golden code makes of a capture."""
+    """Return the accesses in a CSV or Parquet file; any other file is a capture that golden code forwards."""
     return read_accesses(path) if path.suffix.lower() in TABLES else accesses_of_capture(path, p)
 
 
 def read_accesses(path: str | Path) -> Workload:
-    """Return the accesses of a CSV or Parquet file, in order of their time or number; other columns are left alone.
+    """Return the accesses in a CSV or Parquet file, sorted by time or number; other columns are ignored.
 
-    Raises InputError for a file that cannot be read, a missing column, and values that describe no access.
+    Raises InputError for an unreadable file, a missing column, and values out of range.
     """
     path = Path(path)
     table = _table(path)
@@ -66,35 +66,36 @@ def read_accesses(path: str | Path) -> Workload:
 
 
 def accesses_of_capture(path: str | Path, p: Parameters, router: Router | None = None, port: str = "in") -> Workload:
-    """Return the accesses that forwarding the packets of a capture makes; all those of a packet have its time.
+    """Return the accesses of forwarding a capture's packets; all accesses of a packet have the packet's time.
 
-    router: whose routes and rules decide, and the port that packets come in by (None: models/routers/through.toml,
-    which sends everything on). Packets have buffers of `buffer_bytes`, in the order that `allocation` says.
-    path: the capture. p: parameters of `ixp2400_dram`. port: the name of the input port.
-    Raises InputError for a file that is not a capture, or has no IP packet.
+    path: the capture. p: parameters of `ixp2400_dram`; the knob `allocation` sets the order of packet buffers of
+    `buffer_bytes`. router: its routes and rules decide (None: models/routers/through.toml, which forwards everything).
+    port: the name of the input port. Raises InputError for a file that is not a capture, or has no IP packet.
     """
     steps = Replay(load_router("through") if router is None else router, {port: path}, any_station=True)
     rows: list[Integers] = []
     packets, buffers = 0, 0
     for step in steps:
-        done, time = step.made, step.frames.time_ns
-        number = np.arange(len(time))
-        arrived = np.maximum(step.part.length - np.where(step.part.link_type == ETHERNET_LINK, ETHERNET, 0), 1)
-        head = np.minimum(p.header_bytes, arrived)
-        sent = np.maximum(done.frames.length.astype(np.int64) - ETHERNET, 1)
-        own, passed = np.flatnonzero(done.icmp), np.flatnonzero(done.reason == 0)
-        later = 3 + 2 * (np.arange(len(sent)) - np.searchsorted(done.packet, done.packet))  # the n-th that is sent
-        buffer = np.where(done.icmp, len(number) + np.cumsum(done.icmp) - 1, done.packet)
-        for packet, turn, size, write, held in (
-            (number, 0, arrived, 1, number),
-            (number, 1, head, 0, number),
-            (passed, 2, head[passed], 1, passed),
-            (done.packet[own], later[own], sent[own], 1, buffer[own]),
-            (done.packet, later + 1, sent, 0, buffer),
+        output, time = step.made, step.frames.time_ns
+        packet_numbers = np.arange(len(time))
+        arrived_bytes = np.maximum(step.part.length - np.where(step.part.link_type == ETHERNET_LINK, ETHERNET, 0), 1)
+        header_bytes = np.minimum(p.header_bytes, arrived_bytes)
+        sent_bytes = np.maximum(output.frames.length.astype(np.int64) - ETHERNET, 1)
+        messages, forwarded = np.flatnonzero(output.icmp), np.flatnonzero(output.reason == 0)
+        send_turn = 3 + 2 * (
+            np.arange(len(sent_bytes)) - np.searchsorted(output.packet, output.packet)
+        )  # of its n-th sent packet
+        buffer = np.where(output.icmp, len(packet_numbers) + np.cumsum(output.icmp) - 1, output.packet)
+        for packet, turn, size, write, buffer_number in (
+            (packet_numbers, 0, arrived_bytes, 1, packet_numbers),
+            (packet_numbers, 1, header_bytes, 0, packet_numbers),
+            (forwarded, 2, header_bytes[forwarded], 1, forwarded),
+            (output.packet[messages], send_turn[messages], sent_bytes[messages], 1, buffer[messages]),
+            (output.packet, send_turn + 1, sent_bytes, 0, buffer),
         ):
-            columns = packet + packets, turn, size, write, held + buffers, time[packet]
+            columns = packet + packets, turn, size, write, buffer_number + buffers, time[packet]
             rows.append(np.stack(np.broadcast_arrays(*columns)).astype(np.int64))
-        packets, buffers = packets + len(number), buffers + len(number) + len(own)
+        packets, buffers = packets + len(packet_numbers), buffers + len(packet_numbers) + len(messages)
     if not packets:
         raise InputError(f"capture {Path(path).name!r} has no packet")
     transfers = np.concatenate(rows, axis=1)
@@ -104,44 +105,44 @@ def accesses_of_capture(path: str | Path, p: Parameters, router: Router | None =
 
 
 def _workload(name: str, transfers: Integers, base: Integers, p: Parameters, damage: str | None) -> Workload:
-    """Return transfers (in order of packet and step) as accesses of at most a cell, threads taking turns."""
+    """Return transfers (sorted by packet and step) as accesses of at most a cell; threads take turns."""
     packet, _, size, write, buffer, time = transfers
     cells = -(-size // p.cell_bytes)
-    of = np.repeat(np.arange(len(size)), cells)
-    cell = np.arange(len(of)) - np.repeat(np.cumsum(cells) - cells, cells)
+    transfer = np.repeat(np.arange(len(size)), cells)
+    cell = np.arange(len(transfer)) - np.repeat(np.cumsum(cells) - cells, cells)
     columns = {
-        "packet_bytes": np.minimum(p.cell_bytes, size[of] - cell * p.cell_bytes),
-        "write": write[of],
-        "address": base[buffer[of]] + cell * p.cell_bytes,
+        "packet_bytes": np.minimum(p.cell_bytes, size[transfer] - cell * p.cell_bytes),
+        "write": write[transfer],
+        "address": base[buffer[transfer]] + cell * p.cell_bytes,
     }
-    thread = packet[of] % p.threads
+    thread = packet[transfer] % p.threads
     by_thread = np.argsort(thread, kind="stable")
-    turn = np.empty(len(of), dtype=np.int64)
-    begins = np.searchsorted(thread[by_thread], np.arange(p.threads))
-    turn[by_thread] = np.arange(len(of)) - begins[thread[by_thread]]
+    turn = np.empty(len(transfer), dtype=np.int64)
+    first_access = np.searchsorted(thread[by_thread], np.arange(p.threads))
+    turn[by_thread] = np.arange(len(transfer)) - first_access[thread[by_thread]]
     order = np.lexsort((thread, turn))
-    times = time[of][order]
+    times = time[transfer][order]
     return Workload(
         name, {name: column[order] for name, column in columns.items()}, t_ns=times - times.min(), damage=damage,
-        note=f"{int(packet[-1]) + 1:,} packets make {len(of):,} accesses",
+        note=f"{int(packet[-1]) + 1:,} packets make {len(transfer):,} accesses",
         assumption=f"golden code's accesses; {p.threads} threads take turns; buffers of {p.buffer_bytes} bytes",
     )  # fmt: skip
 
 
 def _addresses(p: Parameters, buffers: int) -> Integers:
-    """Return the address of each buffer: the free list in order, or mixed by use."""
-    most = max(int(p.dram_bytes) // int(p.buffer_bytes), 1)
-    numbers = np.arange(buffers) % most
+    """Return the address of each buffer: the free list in order, or in random order."""
+    buffer_count = max(int(p.dram_bytes) // int(p.buffer_bytes), 1)
+    numbers = np.arange(buffers) % buffer_count
     if p.allocation == "random":
-        numbers = np.random.default_rng(1).integers(0, most, buffers)
+        numbers = np.random.default_rng(1).integers(0, buffer_count, buffers)
     return numbers * int(p.buffer_bytes)
 
 
 def on_banks(p: Parameters, load: Workload) -> Workload:
-    """Return accesses with the bank that the address mapping gives them (trace_sizes fixed: all of access_bytes).
+    """Return accesses with their bank by the address mapping; trace_sizes `fixed`: all accesses have access_bytes.
 
-    Each of plain packets is one access of its length; `read_share` and `pattern` say which way and to which bank.
-    Raises InputError for a bank that does not exist, and for accesses that lack a column.
+    In a workload of plain packets, each packet is one access of its length; the knobs `read_share` and `pattern` then
+    set direction and bank. Raises InputError for a bank that does not exist, and for accesses that lack a column.
     """
     if set(load.columns) == {"packet_bytes"}:
         return replace(load, note="each packet is one access of its length")
@@ -172,7 +173,7 @@ def _table(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
+        with path.open("rb") as file:  # pyarrow cannot open names that are not UTF-8
             return csv.read_csv(file) if path.suffix.lower() == ".csv" else pq.read_table(file)
     except (pa.ArrowException, OSError) as error:
         what = TABLES.get(path.suffix.lower(), "CSV or Parquet")
@@ -180,7 +181,7 @@ def _table(path: Path) -> Any:
 
 
 def _integers(path: Path, name: str, column: Any) -> Integers:
-    """Return a column as whole numbers; raises InputError with the first row that is none."""
+    """Return a column as integers; raises InputError for other values, with the first empty row."""
     import pyarrow as pa
 
     try:

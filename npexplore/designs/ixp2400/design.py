@@ -1,8 +1,8 @@
 """Intel IXP2400 forwarding IPv4 with packets buffered in DRAM: what a thread does with one packet (Sec. 2, 3.3, 4).
 
-Receive each 64-byte cell into the packet buffer, read the header, decrement TTL, update the checksum, hash the
-destination, look it up in SRAM, write the header back, enqueue, transmit each cell. The schemes keep the header
-(HB), the first cell (FCB) or first and last cell (FCB+TB) in the scratchpad.
+A thread receives each 64-byte cell into the packet buffer, reads the header, decrements TTL, updates the checksum,
+hashes the destination, looks it up in SRAM, writes the header back, enqueues the packet and transmits each cell. The
+schemes keep the header (HB), the first cell (FCB) or first and last cell (FCB+TB) in the scratchpad.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.rows.expressions import Operand, Variable, ceildiv, minimum
 
-SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments a packet needs
+SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments per packet
 WORD = 4
 
 
 def dram(p: Parameters) -> Dram:
-    """Return the packet buffer with the parameters' part, bus, banks and slots."""
+    """Return the packet buffer, a DRAM with the DRAM part, bus, banks and slots of the parameters."""
     p.assume("thread_leaves_after_the_data")
     timing = DramTiming.of(dram_parts()[p.dram_part])
     if p.refresh == "off":
@@ -39,7 +39,7 @@ def dram(p: Parameters) -> Dram:
 
 
 def back_pressure(p: Parameters) -> dict[str, int]:
-    """Return how the controller holds requests back: at how many its almost-full signal comes, and goes."""
+    """Return the queue lengths at which the controller's almost-full signal rises and falls; empty if it is off."""
     if p.back_pressure == "off":
         return {}
     limit = p.back_pressure_threshold
@@ -52,7 +52,7 @@ def scratch_bytes_needed(p: Parameters) -> int:
 
 
 def scratchpad(p: Parameters) -> dict[str, float]:
-    """Return the scratchpad bytes that packets take: a set of segments a thread, or all of it as a common pool."""
+    """Return the scratchpad bytes that packets use: segments for each thread, or all of it as a shared pool."""
     return {"scratch": p.scratch_bytes if SEGMENTS[p.scheme] and p.segments == "dynamic" else scratch_bytes_needed(p)}
 
 
@@ -95,7 +95,7 @@ def build(p: Parameters) -> Machine:
 
 
 def banks(m: Recorder, p: Parameters) -> Callable[[Operand], Operand]:
-    """Return the function that gives the bank of a packet's i-th cell under the placement policy."""
+    """Return the function from a packet's cell number to the cell's bank, under the placement policy."""
     if p.placement == "access":
         return lambda cell: m.draw(p.banks, "bank")
     first = m.draw(p.banks, "bank")
@@ -104,8 +104,8 @@ def banks(m: Recorder, p: Parameters) -> Callable[[Operand], Operand]:
         def bank(cell: Operand) -> Operand:
             if isinstance(cell, int):
                 return first
-            other = m.draw(p.banks, "bank")
-            return m.let(first + (other - first) * m.let(minimum(cell, 1)))
+            other_bank = m.draw(p.banks, "bank")
+            return m.let(first + (other_bank - first) * m.let(minimum(cell, 1)))
 
         return bank
     if p.placement == "packet":
@@ -114,8 +114,8 @@ def banks(m: Recorder, p: Parameters) -> Callable[[Operand], Operand]:
 
 
 def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
-    """Return the program of a thread: one packet from receive to transmit."""
-    per_cell = p.me_ns_per_cell * p.me_clock_mhz * 1e-3 / 2  # cycles, half on each side
+    """Return a thread's program, which takes one packet from receive to transmit."""
+    per_cell = p.me_ns_per_cell * p.me_clock_mhz * 1e-3 / 2  # cycles, half for receive and half for transmit
     per_packet = p.me_ns_per_packet * p.me_clock_mhz * 1e-3
     cell_bytes, header = p.cell_bytes, p.header_bytes
 
@@ -125,7 +125,7 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
         bank = banks(m, p)
 
         def move(i: Operand, direction: str, size: Operand = size, cells: Variable = cells) -> None:
-            """Move cell i into (write) or out of (read) its buffer, wherever the scheme keeps it."""
+            """Record that cell i moves into (write) or out of (read) its buffer, in the memory that the scheme uses."""
             if direction == "write":
                 m.msf.read(bytes=WORD)  # receive status word: SOP, EOP, length, errors
             m.me.compute(cycles=per_cell)
@@ -138,7 +138,7 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
 
         if p.segments == "dynamic" and p.scheme != "base":
             m.segments.take(count=SEGMENTS[p.scheme])
-        m.sram.read(bytes=WORD)  # a buffer from the free list, on SOP
+        m.sram.read(bytes=WORD)  # on SOP: take a buffer from the free list
         with m.loop(cells) as i:
             move(i, "write")
         (m.scratch if p.scheme != "base" else m.dram).read(**at_header(p, header, bank))
@@ -156,10 +156,10 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
             with m.loop(cells) as i:
                 move(i, "read", size, cells)
 
-        with m.sending() as sent:  # a message of a router is in the buffer of the packet that it answers
+        with m.sending() as sent:  # an ICMP message uses the buffer of the packet that caused it
             transmit(sent, cells if sent is size else m.let(ceildiv(sent, cell_bytes), "sent_cells"))
         with m.unsent():
-            m.sram.write(bytes=WORD)  # the buffer back to the free list
+            m.sram.write(bytes=WORD)  # return the buffer to the free list
         if p.segments == "dynamic" and p.scheme != "base":
             m.segments.give(count=SEGMENTS[p.scheme])
 

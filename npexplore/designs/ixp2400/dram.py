@@ -1,6 +1,6 @@
-"""The IXP2400's packet buffer alone: a window of accesses, narrow and wide, reads and writes (Sec. 4.1, Fig. 9).
+"""The IXP2400's packet buffer alone: a window of narrow and wide reads and writes is outstanding (Sec. 4.1, Fig. 9).
 
-Its own accesses are a mix of two sizes; a trace of accesses (`accesses`) may come in their place (Fig. 5).
+Its own accesses are a mix of two sizes; an access trace (`accesses`) may replace them (Fig. 5).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import Operand
 
-STEPS = 1000  # accesses that stand for the mix of two sizes
-ROOM = 2**20  # bytes of requests that may wait for a place in the window; further ones are lost, and counted
+STEPS = 1000  # accesses that represent the mix of two sizes
+ROOM = 2**20  # bytes of requests that may wait for a place in the window; further requests are dropped and counted
 
 
 def build(p: Parameters) -> Machine:
@@ -46,12 +46,12 @@ def build(p: Parameters) -> Machine:
 
 
 def accesses(p: Parameters) -> Workload:
-    """Return the accesses as a workload: `packet_bytes` is the size of an access."""
+    """Return the mix of accesses as a workload: `packet_bytes` is the size of an access."""
     narrow = round(float(p.narrow_share) * STEPS)
     sizes = np.array([p.narrow_bytes] * narrow + [p.access_bytes] * (STEPS - narrow), dtype=np.int64)
     return Workload(f"{p.narrow_share:.0%} narrow accesses", {"packet_bytes": sizes}, ordered=False)
 
 
 def ixp2400_dram() -> Design:
-    """Return the DRAM with the parameters found for the IXP2400."""
+    """Return the DRAM with the IXP2400's parameters."""
     return Design.of("ixp2400_dram", build, own=accesses, dress=on_banks, reader=read)

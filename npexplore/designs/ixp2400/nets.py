@@ -1,7 +1,7 @@
-"""The IXP2400 as the paper models it, in Petri nets: the packet buffer of Fig. 4, and forwarding with that inside.
+"""The paper's Petri nets of the IXP2400: the packet buffer of Fig. 4, and forwarding with this buffer inside.
 
-The nets (models/nets/ixp2400_dram.toml, ixp2400.toml) have no parameter of their own: bounds and queueing are those of
-the designs ixp2400_dram and ixp2400, from the same files.
+The nets (models/nets/ixp2400_dram.toml, ixp2400.toml) have no parameters of their own. Bounds and queueing are those of
+the designs ixp2400_dram and ixp2400, with the same machine files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from npexplore.designs.ixp2400.design import ixp2400
 from npexplore.designs.ixp2400.dram import ixp2400_dram
 from npexplore.designs.nets import NetDesign, Structure
 
-DRAWN: Structure = {  # what the figure has in its structure, and in no parameter
+DRAWN: Structure = {  # parameter values that the figure's structure fixes
     "admission": ("in_order",), "gating": ("before_bus",), "writes": ("like_reads",), "precharge_command": ("free",),
 }  # fmt: skip
 DRAWN_ALONE: Structure = {**DRAWN, "pattern": ("random", "one_bank"), "back_pressure": ("off",)}

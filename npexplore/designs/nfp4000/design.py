@@ -1,6 +1,6 @@
-"""What an NFP-4000 card does with a packet: port, a thread of a microengine, commands to memories, words of maps.
+"""An NFP-4000 card that runs a packet program: port, microengine thread, memory commands and map accesses of a packet.
 
-rate = min(port, cores x clock / (packet_cycles + program's cycles), words of maps a second / words a packet)
+rate = min(port, cores x clock / (packet_cycles + program's cycles), map words per second / map words per packet)
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from npexplore.programs import CostTable, ProgramRun
 
 PS, KB = 1e-12, 2**10
-CELL = 64  # bytes in which the receive buffer is counted
+CELL = 64  # bytes of a receive buffer cell
 PROGRAM, COMMANDS, READS, ADDS = (
     "program_ticks",
     "commands",
     "map_reads",
     "map_adds",
-)  # columns of a program's packets; ticks of 1 ps
+)  # columns of packets with a program; a tick is 1 ps
 WAITS = ("read.packet", "write.packet", "read.map", "write.map")
 
 
 def build(p: Parameters) -> Machine:
-    """Return the card: the port, its microengines with their threads, the time of commands, the memory of maps."""
+    """Return the card: port, microengines with threads, memory commands (a delay) and the memory of maps."""
     cores, cycle_ps = int(p.cores), 1e6 / float(p.clock_mhz)
-    byte_ps, least_ps = round(8e3 / float(p.port_gbps)), round(1e6 / float(p.port_mpps))
+    byte_ps, min_frame_ps = round(8e3 / float(p.port_gbps)), round(1e6 / float(p.port_mpps))
     read_ps, add_ps = round(1e6 / float(p.reads_mps)), round(1e6 / float(p.adds_mps))
-    around, command = float(p.packet_cycles) * cycle_ps, round(float(p.command_cycles) * cycle_ps)
+    around_ps, command_ps = float(p.packet_cycles) * cycle_ps, round(float(p.command_cycles) * cycle_ps)
     paced = p.receive == "paced"
     resources: list[Resource] = [
         Processor("port", 1, 1 / PS), Processor("core", cores, 1 / PS), Delay("commands"), Processor("maps", 1, 1 / PS)
@@ -53,56 +53,58 @@ def build(p: Parameters) -> Machine:
         resources.append(FifoServer("pace", round(float(p.pace_cycles) * cycle_ps) * PS, units=cores))
 
     def handle(m: Recorder, packet: Packet) -> None:
-        own = PROGRAM in packet
-        m.port.compute(cycles=maximum((packet.packet_bytes + int(p.gap_bytes)) * byte_ps, least_ps))
+        has_program = PROGRAM in packet
+        m.port.compute(cycles=maximum((packet.packet_bytes + int(p.gap_bytes)) * byte_ps, min_frame_ps))
         if paced:
             m.pace.serve()
         m.core.compute(
-            cycles=packet.program_ticks + round(around) if own else round(around + float(p.program_cycles) * cycle_ps)
+            cycles=packet.program_ticks + round(around_ps)
+            if has_program
+            else round(around_ps + float(p.program_cycles) * cycle_ps)
         )
-        m.commands.wait(seconds=(packet.commands if own else int(p.commands)) * (command * PS))
-        reads, adds = (packet.map_reads, packet.map_adds) if own else (int(p.map_reads), int(p.map_adds))
-        if own or reads or adds:
+        m.commands.wait(seconds=(packet.commands if has_program else int(p.commands)) * (command_ps * PS))
+        reads, adds = (packet.map_reads, packet.map_adds) if has_program else (int(p.map_reads), int(p.map_adds))
+        if has_program or reads or adds:
             m.maps.compute(cycles=reads * read_ps + adds * add_ps)
         m.receive.free(bytes=packet.packet_bytes)
 
     return Machine(
         p.file.name, Pool("thread", cores * int(p.threads), handle, home="core"),
-        Ingress("receive", int(p.buffer_kb) * KB, CELL), {one.name: one for one in resources}, counted="frame bytes",
+        Ingress("receive", int(p.buffer_kb) * KB, CELL), {unit.name: unit for unit in resources}, counted="frame bytes",
         facts=p,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class OnCard(Running):
-    """A run of a program as the card's packets; demands: of a packet of each path, by column."""
+    """A program's run as the card's packets; demands: by column, the value for a packet of each path."""
 
     demands: dict[str, npt.NDArray[np.int64]]
 
     def __call__(self, p: Parameters) -> Workload:
-        """Return the packets with the time that each takes on a microengine, its commands and its words of maps."""
-        ps = np.round(self.own_cycles() * (1e6 / float(p.clock_mhz))).astype(np.int64)
+        """Return the packets with their time on a microengine, their commands and their map accesses as columns."""
+        program_ps = np.round(self.own_cycles() * (1e6 / float(p.clock_mhz))).astype(np.int64)
         paths = self.run.rows[:, k.PATH]
-        columns = {"packet_bytes": self.frames(int(p.check_bytes)), PROGRAM: ps}
+        columns = {"packet_bytes": self.frames(int(p.check_bytes)), PROGRAM: program_ps}
         columns |= {name: by_path[paths] for name, by_path in self.demands.items()}
         if (classes := self.classes()) is not None:
             columns[CLASS] = classes
         return replace(self.load, columns=columns)
 
     def around(self, p: Parameters) -> npt.NDArray[np.float64]:
-        """Return the cycles around the program, of every packet alike."""
+        """Return the cycles per packet outside the program, which are the same for all packets."""
         return np.full(len(self.run), float(p.packet_cycles))
 
 
 def nfp4000() -> Design:
-    """Return the card of which J. Krude et al. measured paths of programs."""
+    """Return the card on which J. Krude et al. measured paths of programs."""
     return replace(Design.of("nfp4000", build), runs=on_card, costs="nfp4000")
 
 
 def on_card(design: Design, run: ProgramRun, capture: Capture, costs: CostTable) -> Design:
-    """Return the card whose microengines run a program, with the packets that it has run on as its own.
+    """Return the card whose microengines run a program, with the packets of the program's run as its own workload.
 
-    Raises RefusedError for a run with faults, without packets, or of what the card's compiler does not take.
+    Raises RefusedError for a run with faults or without packets, and for a cost table of another instruction set.
     """
     if costs.counts != "microengine":
         raise RefusedError(f"nfp4000: cost table {costs.name!r} counts eBPF instructions, not those of a microengine")

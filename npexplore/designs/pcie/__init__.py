@@ -1,1 +1,1 @@
-"""Transfers of a device over PCI Express: what a host's link, memory and address translation let through."""
+"""A device's transfers over PCI Express: throughput and latency of a host's link, memory and address translation."""

@@ -1,8 +1,8 @@
-"""A device's reads and writes of a host's memory over PCI Express, one after the other by each worker (pcie-bench).
+"""A device's reads and writes of a host's memory over PCI Express; each worker does one at a time (pcie-bench).
 
-A read: descriptor, a place among the reads in flight, request up, memory of the host (its cache, another socket, the
-page tables), completions down, and the device moves the data. A write: the device moves the data and makes packets of
-it, one write after the other, and the packets go up.
+A read takes a descriptor and a place among the reads in flight, sends a request up, waits for the host's memory (its
+cache, another socket, the page tables), receives completions, and the device moves the data. For a write, the device
+moves the data and splits it into packets, one write after another, and the packets go up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MB, PAGE, LARGE_PAGE = 2**20, 2**12, 2**21  # bytes
 SHORT_PAYLOAD = 128
 ROOM = 2**22  # bytes of transfers that may wait for a worker
 LOCAL, REMOTE, CROSSED = "read_ns_local", "read_ns_remote", "read_ns_crossed"
-READ_PARAMETERS = {  # host -> sockets of memory and process -> parameter with the latency of a lone read
+READ_PARAMETERS = {  # host -> (socket of memory, socket of process) -> parameter with the latency of a single read
     "bdw2630": {(0, 0): LOCAL, (0, 1): CROSSED, (1, 0): LOCAL, (1, 1): REMOTE},
     "hsw1226": {(0, 0): "read_ns_hsw1226"},
     "hsw2620": {(0, 0): LOCAL},
@@ -40,12 +40,12 @@ READ_PARAMETERS = {  # host -> sockets of memory and process -> parameter with t
 
 
 def payload(p: Parameters) -> int:
-    """Return the largest payload of the host, in bytes."""
+    """Return the host's maximum payload size, in bytes."""
     return int(p[f"payload_{p.host}"])
 
 
 def link(p: Parameters, generation: int, lanes: int) -> Part:
-    """Return the link of the host."""
+    """Return the host's link."""
     return part(
         "pcie_wires", "link", generation=generation, lanes=lanes, payload_bytes=payload(p),
         request_bytes=p[f"request_{p.host}"], ack_every=_ack_bytes(p),
@@ -53,22 +53,25 @@ def link(p: Parameters, generation: int, lanes: int) -> Part:
 
 
 def _ack_bytes(p: Parameters) -> int:
-    """Return the bytes in which one acknowledgement and one flow-control update are sent."""
+    """Return the transferred bytes per acknowledgement and flow-control update."""
     return int(p.ack_bytes_128 if payload(p) == SHORT_PAYLOAD else p.ack_bytes_256)
 
 
 @cache
 def _wires(size: int, ack_bytes: int, line: int) -> float:
-    """Return the time of a read of a line on the wires of the measured links: third generation, eight lanes."""
+    """Return the wire time of reading a line over the measured links (generation 3, eight lanes), in seconds."""
     p = part("pcie_wires", "link", generation=3, lanes=8, payload_bytes=size, ack_every=ack_bytes)
-    head, up, answer, down = (
+    request_bytes, up_byte_s, header_bytes, down_byte_s = (
         float(getattr(p.parameters, name)) for name in ("write_bytes", "up_byte_s", "completion_bytes", "down_byte_s")
     )
-    return head * up + (line + answer) * down
+    return request_bytes * up_byte_s + (line + header_bytes) * down_byte_s
 
 
 def host_s(p: Parameters) -> float:
-    """Return what the host alone adds to a read of a line that its cache has; raises ModelError if never measured."""
+    """Return the host's part of the latency of reading a cached line, in seconds.
+
+    Raises ModelError for sockets without a measurement, and for latencies shorter than device and link alone.
+    """
     sockets = int(p.memory_socket), int(p.control_socket)
     if sockets not in READ_PARAMETERS[str(p.host)]:
         raise ModelError(
@@ -86,14 +89,14 @@ def host_s(p: Parameters) -> float:
 
 
 def misses(p: Parameters) -> float:
-    """Return the share of lines that come from the host's memory."""
+    """Return the share of lines that the host reads from memory instead of its cache."""
     if p.cache == "cold":
         return 1.0
     return max(0.0, 1 - float(p[f"l3_{p.host}"]) * MB / int(p.window_bytes))
 
 
 def walks(p: Parameters) -> float:
-    """Return the share of transfers whose page the address translation does not keep."""
+    """Return the share of transfers that miss the address translation cache."""
     if p.iommu == "off":
         return 0.0
     page = LARGE_PAGE if p.iommu == "large" else PAGE
@@ -101,36 +104,36 @@ def walks(p: Parameters) -> float:
 
 
 def completions(p: Parameters, size: Operand) -> Expression:
-    """Return in how many completions a host answers a read."""
+    """Return the number of completions with which a host answers a read."""
     p.assume("completions")
     lines = ceildiv(size, p.line_bytes)
-    whole = ceildiv(size, payload(p))
-    short = lines if p.op == "both" else 1 + ceildiv(lines - 1, 2)
-    longest = 4 * payload(p) if p.op == "both" else payload(p) + int(p.line_bytes)
-    longer = minimum(size // (longest + 1), 1)
-    return longer * whole + (1 - longer) * short
+    aligned_count = ceildiv(size, payload(p))
+    short_count = lines if p.op == "both" else 1 + ceildiv(lines - 1, 2)
+    longest_short = 4 * payload(p) if p.op == "both" else payload(p) + int(p.line_bytes)
+    is_long = minimum(size // (longest_short + 1), 1)
+    return is_long * aligned_count + (1 - is_long) * short_count
 
 
 def sending(p: Parameters, size: Operand) -> Expression:
-    """Return the picoseconds in which the device moves a write's data and headers.
+    """Return the time in which the device moves a write's data and headers, in picoseconds.
 
-    A header takes a line's time; the last of several packets takes two at least.
+    A header takes the time of a line; the last of several packets takes at least two lines' time.
     """
     p.assume("header_lines")
-    further = ceildiv(size, payload(p)) - 1
-    byte, line = ps(float(p.move_ns_a_line) / int(p.line_bytes)), ps(float(p.move_ns_a_line))
-    last = (size - further * payload(p)) * byte
-    short = minimum(further, 1) * maximum(2 * line - last, 0)
-    return maximum(size * byte + line, ps(float(p.write_ns))) + short
+    further_packets = ceildiv(size, payload(p)) - 1
+    byte_ps, line_ps = ps(float(p.move_ns_a_line) / int(p.line_bytes)), ps(float(p.move_ns_a_line))
+    last_ps = (size - further_packets * payload(p)) * byte_ps
+    extra_ps = minimum(further_packets, 1) * maximum(2 * line_ps - last_ps, 0)
+    return maximum(size * byte_ps + line_ps, ps(float(p.write_ns))) + extra_ps
 
 
 def ps(ns: float) -> int:
-    """Return whole picoseconds."""
+    """Return nanoseconds as whole picoseconds."""
     return round(ns * 1000)
 
 
 def resources(p: Parameters) -> list[Resource]:
-    """Return the link, the device's engines and the host's page walkers; the taker computes in picoseconds."""
+    """Return the link, the device's engines and the host's page walkers; writer and taker count picoseconds."""
     return [
         link(p, int(p.generation), int(p.lanes)),
         Delay("device"),
@@ -146,12 +149,12 @@ def build(p: Parameters) -> Machine:
     """Return the device, its link and its host; raises ModelError for a socket without a measurement."""
     p.assume("one_after_another")
     p.assume("random_units")
-    far, missed, walked = host_s(p), misses(p), walks(p)
-    engines = {one.name: one for one in resources(p)}
+    host_latency_s, miss_share, walk_share = host_s(p), misses(p), walks(p)
+    engines = {resource.name: resource for resource in resources(p)}
 
     def translate(m: Recorder) -> None:
-        if walked:
-            with m.branch(walked, "page"):
+        if walk_share:
+            with m.branch(walk_share, "page"):
                 m.host.wait(seconds=float(p.find_ns) * NS)
                 m.walker.serve()
 
@@ -159,15 +162,15 @@ def build(p: Parameters) -> Machine:
         pieces = m.let(completions(p, size))
         m.device.wait(seconds=float(p.queue_ns) * NS)
         m.link.ask(bytes=size, more=pieces * p.ack_bytes_each if p.op == "both" else 0)
-        held = m.take("reads")
-        m.host.wait(seconds=far)
-        if missed:
-            with m.branch(missed, "cache"):
+        read_slot = m.take("reads")
+        m.host.wait(seconds=host_latency_s)
+        if miss_share:
+            with m.branch(miss_share, "cache"):
                 m.host.wait(seconds=float(p.miss_ns) * NS)
         translate(m)
         m.link.answer(bytes=size, pieces=pieces)
         m.taker.compute(cycles=pieces * ps(p.arrive_ns) + ceildiv(size, p.line_bytes) * ps(p.move_ns_a_line))
-        m.give(held)
+        m.give(read_slot)
 
     def write(m: Recorder, size: Expression) -> None:
         m.device.wait(seconds=float(p.post_ns) * NS)
@@ -196,7 +199,7 @@ def build(p: Parameters) -> Machine:
 
 
 def by_turns(p: Parameters, load: Workload) -> Workload:
-    """Return transfers with the direction of each, where a device reads and writes by turns.
+    """Return transfers; with op `both`, each becomes a write and a read, marked by the column `reads`.
 
     Raises ModelError for a transfer that is longer than the host's buffer.
     """
@@ -206,10 +209,10 @@ def by_turns(p: Parameters, load: Workload) -> Workload:
         return load
     columns = {name: np.repeat(column, 2) for name, column in load.columns.items()}
     reads = np.arange(2 * len(load.packet_bytes)) % 2
-    alike = len(np.unique(load.packet_bytes)) == 1  # their order is all there is to shuffle
-    return replace(load, columns=columns | {"reads": reads}, ordered=alike or load.ordered)
+    equal_sizes = len(np.unique(load.packet_bytes)) == 1  # shuffling would only mix reads and writes
+    return replace(load, columns=columns | {"reads": reads}, ordered=equal_sizes or load.ordered)
 
 
 def pcie() -> Design:
-    """Return the device and the host that were measured with most care."""
+    """Return the device with the host that was measured in most detail."""
     return Design.of("pcie", build, dress=by_turns)

@@ -1,7 +1,7 @@
-"""The RAW chip under a layout: networks, tiles, DRAM ports and line cards as resources, and who is where on them.
+"""The RAW chip with a layout: networks, tiles, DRAM ports and line cards as resources, and their positions.
 
-Terminals of the meshes: the tiles, then line cards in, line cards out and packet buffers, in the order of the ports and
-of the layout file.
+The terminals of the meshes are numbered: tiles, input line cards, output line cards (both in port order), and packet
+buffers in the order of the layout file.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from npexplore.machine.resources.base import Resource
 from npexplore.rows.expressions import Operand
 
 LARGEST = 1500  # bytes of the longest packet
-BURST = 64  # words that a simulation moves at once where nothing else can be in the way
-ENDLESS = 10**8  # bytes of a buffer that never fills: 250 ms of a line card
+BURST = 64  # words that a simulation moves at once where no other traffic can interfere
+ENDLESS = 10**8  # bytes of a buffer that never fills: 250 ms of a line card's traffic
 MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1, "address and length": 2, "request": 1}
 NETWORKS = ("static1", "static2")
 Payload = Literal["memory", "card", "nowhere"]
@@ -40,11 +40,12 @@ WHEN_FULL: dict[str, Literal["stall", "drop", "credits"]] = {
 
 @dataclass(frozen=True)
 class Version:
-    """What distinguishes the versions.
+    """The properties in which the versions differ.
 
-    payload: where the rest of a packet waits. write: how it gets into memory: by DMA with a bit mask, cache line by
-    cache line, as one stream, or as messages of a line on the memory network. pipelined: several reads outstanding.
-    results: of stages 1 and 2 go to stage 3 on the static network of the header, or on the general dynamic network.
+    payload: where a packet's payload waits. write: how the payload gets into memory: by DMA with a bit mask, cache line
+    by cache line, as one stream, or as messages of one line on the memory network. pipelined: whether several reads are
+    outstanding. results: the network by which stages 1 and 2 send results to stage 3: the header's static network, or
+    the general dynamic network.
     """
 
     layout: str
@@ -60,7 +61,7 @@ class Version:
 def numbered(values: Sequence[int]) -> Callable[[Operand], Operand]:
     """Return values[k] as an expression in k: first + a (k mod c) + b (k div c), for some c.
 
-    Raises ModelError for places in no such pattern.
+    Raises ModelError if the values have no such pattern.
     """
     first = values[0]
     for c in range(len(values), 0, -1):
@@ -74,7 +75,7 @@ def numbered(values: Sequence[int]) -> Callable[[Operand], Operand]:
 
 
 class Chip:
-    """A version on its layout with the numbers of a machine file."""
+    """A version with its layout and a machine file's parameters."""
 
     def __init__(self, p: Parameters, version: Version, layout: Layout) -> None:
         self.p, self.version, self.layout = p, version, layout
@@ -82,23 +83,23 @@ class Chip:
         self.ports = layout.ports
         file = layout.file
         self.pipelines = file.pipeline or [Pipeline(port=port, stages=[]) for port in self.ports]
-        self.long_words: int = p.header_bytes // p.word_bytes  # of a header in the versions that Table 2 measures
+        self.long_words: int = p.header_bytes // p.word_bytes  # a header's words in the versions of Table 2
         self.header_words: int = p.short_header_words if version.short_header else self.long_words
         tiles = layout.grid.tiles
-        self.pins = [layout.card(port, way).tile for way in ("in", "out") for port in self.ports]
+        self.pins = [layout.card(port, direction).tile for direction in ("in", "out") for port in self.ports]
         self.card_in, self.card_out, self.memory = tiles, tiles + len(self.ports), tiles + 2 * len(self.ports)
         self.exits = [layout.card(port, "out").tile for port in self.ports]
         self._programs()
         self.networks = [name for name in NETWORKS if layout.on(name)]
 
     def _programs(self) -> None:
-        """Refuse switch programs that wait for a stream on which this version sends nothing."""
-        file, sent = self.layout.file, set(self.layout.streams("header") + self.layout.streams("packet"))
+        """Raise ModelError for a switch program that waits for a stream that this version does not use."""
+        file, carried_streams = self.layout.file, set(self.layout.streams("header") + self.layout.streams("packet"))
         if self.version.payload == "memory" and self.version.write != "message":
-            sent |= set(self.layout.streams("payload"))
+            carried_streams |= set(self.layout.streams("payload"))
         for switch in file.switch:
             for k in switch.turns:
-                if k not in sent:
+                if k not in carried_streams:
                     route = " > ".join(str(tile) for tile in self.layout.trees[k].before)
                     raise ModelError(
                         f"layout {file.name}: the switch of tile {switch.tile} waits for {self.layout.stream_name(k)} "
@@ -106,18 +107,18 @@ class Chip:
                     )
 
     def path(self, stream: int) -> tuple[str, int]:
-        """Return the static network of a stream and its number there."""
+        """Return (static network of a stream, its number on that network)."""
         network = self.layout.file.stream[stream].network
         return network, self.layout.on(network).index(stream)
 
     def header_path(self, pipeline: int) -> tuple[str, int]:
-        """Return where the header of a pipeline's packets is broadcast."""
+        """Return the (network, number) of the stream that broadcasts the headers of a pipeline's packets."""
         stream = self.layout.header_stream(pipeline)
         assert stream is not None
         return self.path(stream)
 
     def payload_path(self, pipeline: int) -> tuple[str, int]:
-        """Return where the payload of a pipeline's packets is streamed to memory."""
+        """Return the (network, number) of the stream that carries a pipeline's payloads to memory."""
         file, port = self.layout.file, self.pipelines[pipeline].port
         name = self.layout.buffers[self.buffers[pipeline]].name
         return self.path(next(
@@ -126,94 +127,98 @@ class Chip:
 
     @cached_property
     def port_of(self) -> list[int]:
-        """Number of each pipeline's port."""
+        """The index of each pipeline's port."""
         return [self.ports.index(pipeline.port) for pipeline in self.pipelines]
 
     @cached_property
     def buffers(self) -> list[int]:
-        """Number of the packet buffer of each pipeline; those of one port have different ones if there are."""
+        """The index of each pipeline's packet buffer; pipelines of one port use different buffers where possible."""
         numbers = []
         for k, pipeline in enumerate(self.pipelines):
-            mine = [n for n, memory in enumerate(self.layout.buffers) if pipeline.port in memory.ports]
-            numbers.append(mine[[*self.port_of[:k]].count(self.port_of[k]) % len(mine)] if mine else 0)
+            port_buffers = [
+                number for number, memory in enumerate(self.layout.buffers) if pipeline.port in memory.ports
+            ]
+            numbers.append(
+                port_buffers[[*self.port_of[:k]].count(self.port_of[k]) % len(port_buffers)] if port_buffers else 0
+            )
         return numbers
 
     @property
     def results(self) -> str:
-        """How stages 1 and 2 tell stage 3: as the version does, or as the knob says."""
+        """The network by which stages 1 and 2 send results to stage 3: the knob's, or the version's own."""
         return self.version.results if self.p.results == "own" else str(self.p.results)
 
     @property
     def shared_feeds(self) -> int:
-        """Pipelines that a line card feeds."""
+        """The number of pipelines that a line card feeds."""
         return -(-len(self.pipelines) // len(self.ports))
 
     @property
     def coupled(self) -> bool:
-        """Whether stages 1 and 2 cannot read a header while stage 3 is busy: all switches of a broadcast wait."""
+        """Whether stages 1 and 2 cannot read a header while stage 3 is busy, since all switches of a broadcast wait."""
         return self.p.stages == "coupled" or (self.p.stages == "decoupled_when_fed_double" and self.shared_feeds == 1)
 
     @property
     def window(self) -> int:
-        """Reads that a line card has outstanding."""
+        """The number of reads that a line card has outstanding."""
         return int(self.p.outstanding_reads if self.version.pipelined else self.p.line_reads)
 
     @property
     def half_duplex(self) -> bool:
-        """Whether reads and writes of a memory share its pins."""
+        """Whether a memory's reads and writes share its pins."""
         return not self.version.full_duplex
 
     @property
     def banks(self) -> int:
-        """Lines that the core of a DRAM has in hand: one a bank, or one at all (reads or writes, half duplex)."""
+        """The lines that a DRAM core processes at once: one per bank, or a single one (exclusive half duplex)."""
         return 1 if self.half_duplex and self.p.half_duplex == "exclusive" else int(self.p.dram_banks)
 
     @property
     def writer(self) -> str:
-        """The server that a written line occupies: the core that reads too, or one of its own."""
+        """The name of the server that a written line occupies: the core that also reads, or a separate one."""
         return "dram" if self.p.dram_core == "shared" else "dram_write"
 
     @property
     def line_words(self) -> int:
-        """Words of a line."""
+        """The words of a cache line."""
         return int(self.p.line_bytes // self.p.word_bytes)
 
     @property
     def bus_cycles(self) -> float:
-        """Cycles of a line's words at the core: one word per cycle, in each direction where both go on at once."""
+        """The cycles of a line's words at the core, one word per cycle; full duplex moves both directions at once."""
         return self.line_words / (2 if self.version.full_duplex else 1)
 
     @property
     def opening_cycles(self) -> float:
-        """Cycles of a line at its bank beyond those of its words; a stream costs them once."""
+        """The cycles of a line at its bank in addition to its words; a stream pays them only once."""
         return float(max(self.p.line_cycles - self.bus_cycles, 0))
 
     def resources(self) -> list[Resource]:
-        """Return everything on the chip and at its pins."""
+        """Return the resources on the chip and at its pins."""
         p, v, ports = self.p, self.version, len(self.ports)
-        rate = p.card_gbps * 1e9 / 8 * (self.shared_feeds if p.card_limit == "pipeline" else 1)
-        room = LARGEST * p.card_packets if v.payload == "memory" else ENDLESS
-        listed: list[Resource] = [
-            LineCard("wire", rate, ports=ports),
-            LineCard("card", rate, ports=ports, buffer_bytes=room),
+        bytes_per_s = p.card_gbps * 1e9 / 8 * (self.shared_feeds if p.card_limit == "pipeline" else 1)
+        buffer_bytes = LARGEST * p.card_packets if v.payload == "memory" else ENDLESS
+        resources: list[Resource] = [
+            LineCard("wire", bytes_per_s, ports=ports),
+            LineCard("card", bytes_per_s, ports=ports, buffer_bytes=buffer_bytes),
             FifoServer("feed", 0.0, members=ports),
             Delay("fixed_latency"),
             *(self._static(name) for name in self.networks),
         ]
         if not v.process:
-            return listed
-        listed += [FifoServer(f"stage{k}", 0.0, members=len(self.pipelines)) for k in (1, 2, 3)]
-        listed += [FifoServer("stage4", 0.0, members=ports), self._mesh("gdn")]
-        credit = p.credit_cycles * self.cycle if p.queue_full == "credits" else 0.0
+            return resources
+        resources += [FifoServer(f"stage{k}", 0.0, members=len(self.pipelines)) for k in (1, 2, 3)]
+        resources += [FifoServer("stage4", 0.0, members=ports), self._mesh("gdn")]
+        credit_s = p.credit_cycles * self.cycle if p.queue_full == "credits" else 0.0
         when_full = WHEN_FULL[p.queue_full]
-        listed += [
-            BoundedQueue(f"queue{o}", p.queue_packets, when_full=when_full, credit_s=credit) for o in range(ports)
+        resources += [
+            BoundedQueue(f"queue{o}", p.queue_packets, when_full=when_full, credit_s=credit_s) for o in range(ports)
         ]
         if v.payload == "memory":
-            listed.append(self._mesh("mdn"))
-            listed += self._memories()
-            listed += [BufferPool(f"reads{o}", self.window) for o in range(ports)]
-        return listed
+            resources.append(self._mesh("mdn"))
+            resources += self._memories()
+            resources += [BufferPool(f"reads{o}", self.window) for o in range(ports)]
+        return resources
 
     def _memories(self) -> list[Resource]:
         members = len(self.layout.buffers)
@@ -233,10 +238,10 @@ class Chip:
         return Mesh(name, fifo_depth=self.p.fifo_depth, ports=pins, **self._on_tiles())
 
     def _static(self, network: str) -> StaticStreams:
-        """Return a network; FIFOs matter where targets stall, as tiles do and memories and cards do not."""
+        """Return a static network; FIFO depth matters only for headers: tiles stall, memories and cards do not."""
         streams = [self.layout.file.stream[k] for k in self.layout.on(network)]
         return StaticStreams(
-            network, paths=[s.routes for s in streams], crossings=True, turns=self.layout.turns(network),
+            network, paths=[stream.routes for stream in streams], crossings=True, turns=self.layout.turns(network),
             fifo_depth=self.p.fifo_depth if any(s.carries == "header" for s in streams) else BURST,
             change_cycles=round(self.p.switch_reset_cycles), **self._on_tiles(),
         )  # fmt: skip

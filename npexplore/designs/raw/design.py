@@ -3,7 +3,7 @@
     line card -> broadcast to stages 1, 2, 3 -> look up | verify -> update, send -> queue of stage 4 -> line card
                    rest of the packet -> packet buffer (DRAM) -> line by line over the memory network -> line card
 
-Each version is its predecessor and a difference (VERSIONS); who sits where is data (models/raw/*.toml). The cycles of a
+Each version is its predecessor with a few changes (VERSIONS); placement is data (models/raw/*.toml). The cycles of a
 stage include the words that it reads and sends (Sec. 5.1: they were counted from one stage's beginning to the next).
 """
 
@@ -42,12 +42,12 @@ VERSIONS: dict[str, Version] = {
     "v5": replace(V3, layout="v5"),
     "null": Version("null", payload="nowhere", process=False),
 }
-FILE_BYTES = 10**7  # packets that line cards have in hand while the chip is slower than they
+FILE_BYTES = 10**7  # bytes of packets that wait at line cards while the chip is slower
 LARGER: dict[str, Sequence[Literal["south", "north"]]] = {"8x4": ["south"], "8x8": ["south", "north"]}
 
 
 def version_of(p: Parameters) -> tuple[Version, Layout]:
-    """Return the version and its layout; raises ModelError for combinations that the layouts do not have."""
+    """Return the version and its layout; raises ModelError for combinations without a layout."""
     name = p.version
     if p.linecards == 2 and name == "v3":
         name = "v5"
@@ -68,7 +68,7 @@ def version_of(p: Parameters) -> tuple[Version, Layout]:
 
 
 def build(p: Parameters) -> Machine:
-    """Return the machine; raises ModelError for versions that cannot be laid out as asked."""
+    """Return the machine; raises ModelError for combinations of knobs without a layout."""
     chip = Chip(p, *version_of(p))
     if p.queue_full == "unasked" and chip.version.payload != "card":
         raise ModelError(f"queue_full 'unasked' is Version IV without credits (v4), got {p.version}")
@@ -81,7 +81,7 @@ def build(p: Parameters) -> Machine:
 
 
 def among(m: Recorder, value: Operand, bodies: Sequence[Callable[[], object]], first: int = 0) -> None:
-    """Record the body that a column's value numbers."""
+    """Record a choice of bodies: bodies[value - first] runs."""
     if len(bodies) == 1:
         bodies[0]()
         return
@@ -92,7 +92,7 @@ def among(m: Recorder, value: Operand, bodies: Sequence[Callable[[], object]], f
 
 
 def null(chip: Chip, m: Recorder, packet: Packet) -> None:
-    """Record the null router: from a line card across the chip to the next one."""
+    """Record the null router: a packet crosses the chip from one line card to the next."""
     port, size = packet.pipeline, packet.packet_bytes
     m.wire.receive(bytes=size, member=port)
     m.receive.free(bytes=size)
@@ -105,7 +105,7 @@ def null(chip: Chip, m: Recorder, packet: Packet) -> None:
 
 
 def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
-    """Record stages 1 to 3 of all pipelines."""
+    """Record stages 1 to 3 of the pipeline that the packet's column names."""
     among(m, packet.pipeline, [partial(pipeline, chip, m, packet, k) for k in range(len(chip.pipelines))])
 
 
@@ -117,32 +117,32 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     m.wire.receive(bytes=stages.size, member=stages.port)
     m.receive.free(bytes=stages.size)
     feed = m.take("feed", member=stages.port)
-    two = [m.take("stage1", member=k), m.take("stage2", member=k)] if coupled else []
+    first_stages = [m.take("stage1", member=k), m.take("stage2", member=k)] if coupled else []
     if stages.static:
         with m.fork():
             getattr(m, stages.streams).send(path=stages.path, words=chip.header_words)
     if early:
         m.parallel(lambda: stages.read(0, early), lambda: stages.read(1, early))
-    third = m.take("stage3", member=k) if coupled else None
-    two = two or [m.take("stage1", member=k), m.take("stage2", member=k)]
-    with m.fork():  # stage 3 has the header long before it needs it
+    stage3_hold = m.take("stage3", member=k) if coupled else None
+    first_stages = first_stages or [m.take("stage1", member=k), m.take("stage2", member=k)]
+    with m.fork():  # stage 3 gets the header long before it uses it
         stages.hear(2, chip.header_words)
     m.parallel(stages.take_in, partial(stages.hear, 1, chip.header_words - early))
     stages.look_up_and_verify(feed)
-    m.give(*two)
-    third = stages.update(third)
+    m.give(*first_stages)
+    stage3_hold = stages.update(stage3_hold)
     outputs: list[Callable[[], object]] = [
         partial(hand_over, chip, m, stages.tile[2], output) for output in range(len(chip.ports))
     ]
-    if NUMBER in packet:  # one output more: none
+    if NUMBER in packet:  # an additional output: discard
         outputs.append(m.discard.drop)
     with m.sending():
         among(m, packet.output, outputs)
-    m.give(third)
+    m.give(stage3_hold)
 
 
 class _Stages:
-    """What the three stages of a pipeline do with a packet, and the words that they send one another."""
+    """Records the work of a pipeline's three stages on a packet, and the words that they send to each other."""
 
     def __init__(self, chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
         p, v = chip.p, chip.version
@@ -152,15 +152,15 @@ class _Stages:
         self.stored = v.payload == "memory"
         self.stored_first = self.stored and v.short_header and p.store == "before_lookup"
         self.static = chip.layout.file.feed == "static"
-        # words that come to tiles 1 and 2 while the next is busy
+        # words that reach the FIFOs of tiles 1 and 2 while the next tile is busy
         self.early = min(p.fifo_depth, chip.header_words) if self.static else 0
-        # of them, at the next packet's turn: the busy tile is then tile 1 itself
+        # those of them whose reading is not part of a stage's cycles: tile 1 itself is busy then
         self.unread = 0 if chip.coupled else self.early
-        self.busy = chip.results == "static"  # streams stand still until the results have passed
+        self.busy = chip.results == "static"  # streams wait until the results have passed
         self.streams, self.path = chip.header_path(k) if self.static else ("", 0)
 
     def read(self, stage: int, words: int) -> None:
-        """Take words of the header in."""
+        """Record that a stage reads words of the header."""
         if self.static:
             getattr(self.m, self.streams).receive(tile=self.tile[stage], words=words, of=self.path)
         else:
@@ -168,34 +168,34 @@ class _Stages:
             self.m.gdn.deliver(source=card, target=self.tile[stage], words=self.chip.header_words)
 
     def hear(self, stage: int, words: int) -> None:
-        """Take words in where a stage gets the header from its card."""
+        """Record that a stage reads words, if the line card sends it the header."""
         if self.static or self.chip.p.replicates == "card":
             self.read(stage, words)
 
     def take_in(self) -> None:
-        """Take in what stage 1 has not read yet; a tile may copy it for the others."""
+        """Record that stage 1 reads the rest of the header; its tile may copy the header for the others."""
         self.read(0, self.chip.header_words - self.early)
         if not self.static and self.chip.p.replicates == "tile":
             replicate(self.chip, self.m, self.tile)
 
     def work(self, cycles: Operand, words: int) -> None:
-        """Work for the cycles of Table 2 without the words that Version III reads or sends."""
+        """Record the cycles of Table 2 without those of words that Version III reads or sends."""
         self.m.fixed_latency.wait(seconds=maximum(cycles - words, 0) * self.chip.cycle)
 
     def tell(self, stage: int, words: int) -> None:
-        """Send a result to stage 3."""
+        """Record that a stage sends a result to stage 3."""
         chip = self.chip
-        if chip.results == "static":  # the way of the header, whose switches are set to another route first
+        if chip.results == "static":  # on the header's path; its switches first change route
             self.m.fixed_latency.wait(seconds=chip.cycle * (chip.p.switch_reset_cycles + words + 2 - stage))
         else:
             self.m.gdn.send(source=self.tile[stage], target=self.tile[2], words=words)
 
     def look_up(self) -> None:
-        """Find the output, and give the payload its place."""
+        """Record stage 1: look up the output, and assign the payload its place in memory."""
         chip, m, p = self.chip, self.m, self.chip.p
-        if self.stored_first:  # stage 1 waits for the memory's answer before it tells the address
+        if self.stored_first:  # stage 1 sends the address after the memory's answer
             self.store()
-        elif self.stored:  # the same tile gives the payload its place
+        elif self.stored:  # the same tile assigns the payload its place
             with m.branch(self.lines > 0):
                 m.fixed_latency.wait(seconds=managing(chip) * chip.cycle)
         reply_words = MESSAGE_WORDS["port and address"]
@@ -205,19 +205,19 @@ class _Stages:
         self.tell(0, reply_words)
 
     def store(self) -> None:
-        """Write the payload to memory, if there is one."""
+        """Record that the payload, if any, is written to memory."""
         with self.m.branch(self.lines > 0):
             configure(self.chip, self.m, self.k)
             write(self.chip, self.m, self.lines, self.k, self.packet.bank)
 
     def verify(self) -> None:
-        """Check the header's checksum."""
+        """Record stage 2: check the header's checksum."""
         reply_words = MESSAGE_WORDS["verdict"]
         self.work(self.chip.p.checksum_cycles, self.chip.long_words + reply_words + 1 - self.unread)
         self.tell(1, reply_words)
 
     def look_up_and_verify(self, feed: Holding) -> None:
-        """Do the work of stages 1 and 2 side by side while the payload is fed; then give the feed back."""
+        """Record stages 1 and 2 in parallel while the payload is fed; release the feed afterwards."""
         m, chip = self.m, self.chip
         with m.fork(None if self.busy else feed) as hold:
             if self.stored and not self.stored_first:
@@ -232,18 +232,18 @@ class _Stages:
                 m.give(hold)
 
     def update(self, third: Holding | None) -> Holding:
-        """Decrement the time to live in stage 3, and return that stage, which is still taken."""
+        """Record stage 3: decrement the time to live; return the hold of the stage, which is still occupied."""
         m, chip = self.m, self.chip
-        if not self.busy:  # what stage 1 sent last is on its way
-            away = chip.layout.grid.apart(self.tile[0], self.tile[2])
-            m.fixed_latency.wait(seconds=chip.cycle * chip.p.hop_cycles * (1 + away))
+        if not self.busy:  # stage 1's last words are still travelling
+            hops = chip.layout.grid.apart(self.tile[0], self.tile[2])
+            m.fixed_latency.wait(seconds=chip.cycle * chip.p.hop_cycles * (1 + hops))
         third = third or m.take("stage3", member=self.k)
         self.work(chip.p.update_cycles, chip.long_words + MESSAGE_WORDS["address"] + 1)
         return third
 
 
 def replicate(chip: Chip, m: Recorder, tile: list[int]) -> None:
-    """Record that the first tile copies the header to each of the next two: words read and words sent (Sec. 5.1)."""
+    """Record that the first tile copies the header to each of the next two: it reads and sends words (Sec. 5.1)."""
     for target in tile[1:3]:
         m.fixed_latency.wait(seconds=chip.header_words * chip.cycle)
         m.gdn.send(source=tile[0], target=target, words=chip.header_words)
@@ -264,11 +264,13 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     size = packet.sent_bytes if SENT_BYTES in packet else packet.packet_bytes
     lines = lines_of(chip, size)
     words = header + MESSAGE_WORDS["address"]
-    deaf = m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None  # reads nothing meanwhile
-    tile = m.take("stage4", member=o)
+    closed_input = (
+        m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None
+    )  # its input is blocked meanwhile
+    tile_hold = m.take("stage4", member=o)
     m.fixed_latency.wait(seconds=chip.cycle * max(p.dequeue_cycles - words, 0))
     m.gdn.deliver(source=chip.exits[o], target=card, words=words)
-    m.give(tile)
+    m.give(tile_hold)
     if chip.version.payload == "memory":
         fetch(chip, m, o, lines, numbered(chip.buffers)(k), packet.bank)
     else:
@@ -276,19 +278,19 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
             source = chip.card_in + numbered(chip.port_of)(k)
             m.gdn.deliver(source=card, target=source, words=MESSAGE_WORDS["request"])
             m.gdn.deliver(source=source, target=card, words=maximum(ceildiv(size, p.word_bytes) - header, 0))
-    if deaf is not None:
-        m.give(deaf)
+    if closed_input is not None:
+        m.give(closed_input)
     if NUMBER in packet:
         m.trace.note(number=packet.number)
     m.card.send(bytes=size, member=o)
 
 
 def dress(p: Parameters, load: Workload) -> Workload:
-    """Return packets with the pipeline they come to, the output they leave by, and what their lookup costs."""
+    """Return packets with columns for their pipeline, their output, their bank and their lookup's cache misses."""
     chip = Chip(p, *version_of(p))
     return dressed(p, load, len(chip.pipelines), len(chip.ports))
 
 
 def raw() -> Design:
-    """Return the RAW router, Version III unless told."""
+    """Return the RAW router; the default is Version III."""
     return Design.of("raw", build, dress=dress)

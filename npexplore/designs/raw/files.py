@@ -1,7 +1,7 @@
-"""What file-driven line cards of the RAW router write down: which packet left when, and which were discarded (Sec. 2).
+"""Records of the RAW router's file-driven line cards: when each packet left, and which were discarded (Sec. 2).
 
-A workload with a column `number` is one whose packets are followed: `leave` notes the time at which the line card out
-has the whole packet, stage 3 drops those with the output that is none.
+Packets with a column `number` are traced: `leave` records the time at which the output line card has the whole packet,
+and stage 3 drops packets whose output number is beyond the ports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NUMBER = "number"  # column: 0, 1, ... in the order of the files
 
 
 class Trace(OwnFaces):
-    """Keeps the time at which each of `packets` numbered packets came by; `begin` is the global of number 0."""
+    """Records the time at which each of `packets` numbered packets passes; `begin` is the global of packet 0."""
 
     WHY: ClassVar[str] = "it writes the run's time down"
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"note": ("number",)}
@@ -30,39 +30,39 @@ class Trace(OwnFaces):
         self.begin = -1
 
     def servers(self) -> list[Server]:
-        """None: nothing waits here."""
+        """Return no servers: packets never wait here."""
         return []
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time."""
+        """Return no time."""
         return Uses(np.float64(0.0))  # type: ignore[arg-type]
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Write the time into the packet's global."""
+        """Emit the row that writes the time into the packet's global."""
         self.begin = asm.shared_global(f"{self.name}.times", self.packets)
         asm.check_below(operands["number"], self.packets, f"{self.name} has packets")
         asm.write(operands["number"] + self.begin, asm.now())
 
 
 class Discard(OwnFaces):
-    """Where a packet ends that is not forwarded; counted as a drop of its name."""
+    """The end of a packet that is not forwarded; it counts as a drop under the resource's name."""
 
     WHY: ClassVar[str] = "the packet ends here"
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": ()}
 
     def servers(self) -> list[Server]:
-        """None: nothing waits here."""
+        """Return no servers: packets never wait here."""
         return []
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; the packet leaves its thread."""
+        """Return no time; the packet leaves its thread."""
         return Uses(np.float64(0.0), hands_on=True)  # type: ignore[arg-type]
 
     def ends(self, method: str) -> Ends:
-        """Say that the packet leaves its thread."""
+        """Return "always": the packet leaves its thread."""
         return "always"
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Count the packet and end its path."""
+        """Emit the rows that count the packet and end its path."""
         asm.count(f"drop.{self.name}")
         asm.end_packet(HANDED_ON)

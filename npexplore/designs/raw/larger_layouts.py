@@ -1,9 +1,8 @@
-"""Layouts made from others: larger chips with a pipeline for each column of tiles, and streams that cross.
+"""Generated layouts: larger chips with a pipeline for each column of tiles, and a chip with crossing streams.
 
-    ports = columns x bands <= 2 x rows      (a packet buffer for each row's two ends)
+    ports = columns x bands <= 2 x rows      (a packet buffer at both ends of each row)
 
-The paper stops at 4 x 4 tiles and at streams that do not cross (Sec. 4); what is laid out here is checked by the same
-rules.
+The paper has 4 x 4 tiles and streams that do not cross (Sec. 4). The same rules check these layouts.
 """
 
 from __future__ import annotations
@@ -26,29 +25,33 @@ from npexplore.designs.raw.layouts import (
 )
 from npexplore.errors import ModelError
 
-CROSSED = {1: ("buffer_2", [13, 9, 5, 6, 7]), 2: ("buffer_1", [14, 10, 9, 8, 4])}  # by port: where its payload goes
+CROSSED = {
+    1: ("buffer_2", [13, 9, 5, 6, 7]),
+    2: ("buffer_1", [14, 10, 9, 8, 4]),
+}  # by port: buffer and route of its payload
 
 
 def crossing_layout(in_turns: bool) -> Layout:
     """Return Version III with the packet buffers of ports 1 and 2 swapped, so that their payloads cross at tile 9.
 
-    in_turns: its switch has a program, one payload of each port in turn (a static switch cannot look who is there);
-    else who comes first goes first.
+    in_turns: the switch runs a program that passes payloads of both ports alternately, as a static switch must;
+    otherwise payloads pass in order of arrival.
     """
     file = load_layout("v2").file
     home = {buffer: port for port, (buffer, _) in CROSSED.items()}
     streams = [
-        msgspec.structs.replace(one, to=CROSSED[one.port][0], routes=[CROSSED[one.port][1]])
-        if one.carries == "payload" and one.port in CROSSED else one for one in file.stream
+        msgspec.structs.replace(stream, to=CROSSED[stream.port][0], routes=[CROSSED[stream.port][1]])
+        if stream.carries == "payload" and stream.port in CROSSED else stream for stream in file.stream
     ]  # fmt: skip
-    met = [k for k, one in enumerate(streams) if one.carries == "payload" and one.port in CROSSED]
+    crossing_streams = [k for k, stream in enumerate(streams) if stream.carries == "payload" and stream.port in CROSSED]
     return check_layout(msgspec.structs.replace(
         file, name="crossed", title="Version III with two payload streams that cross", stream=streams,
         source="Sec. 4: static networks cannot be made to cross, since all operands must be there",
         memory=[
-            msgspec.structs.replace(one, ports=[home[one.name]]) if one.name in home else one for one in file.memory
+            msgspec.structs.replace(memory, ports=[home[memory.name]]) if memory.name in home else memory
+            for memory in file.memory
         ],
-        crossings="allowed", switch=[Switch(tile=9, network="static2", turns=met)] if in_turns else [],
+        crossings="allowed", switch=[Switch(tile=9, network="static2", turns=crossing_streams)] if in_turns else [],
     ))  # fmt: skip
 
 
@@ -57,14 +60,14 @@ def scaled_layout(
     bands: Sequence[Literal["south", "north"]] = ("south",),
     feed: Literal["static", "dynamic"] = "dynamic",
 ) -> Layout:
-    """Return a layout of Version III.d on `columns` x (4 for each band) tiles: a pipeline for each column of a band.
+    """Return a layout of Version III.d on `columns` x (4 per band) tiles, with a pipeline in each column of a band.
 
-    The southern band stands on its line cards and, alone, sends north; with two bands the line cards out share the
-    pins of those in. Packet buffers are on the western and eastern sides, so that columns <= 2 x rows. feed "static":
-    Version III; headers go up their columns on network 1, payloads on network 2 up to a row of their own and to the
-    side, the outer columns in the rows nearer to the cards, so that no two cross.
-    columns: tiles from west to east. bands: the sides that line cards of each band stand on. feed: the network that
-    brings headers to the stages, "static" or "dynamic".
+    Line cards are at the band's outer side. With one band, packets leave on the north side; with two, output line cards
+    share the pins of input line cards. Packet buffers are on the west and east sides, so that columns <= 2 x rows. With
+    feed "static" (Version III), headers go up their columns on network 1, and payloads go on network 2 up to a row of
+    their own and then sideways; outer columns use the rows nearer to the cards, so that no two payloads cross.
+    columns: tiles from west to east. bands: the side of each band's line cards. feed: the network that
+    carries headers to the stages, "static" or "dynamic".
     """
     depth = 4
     rows = depth * len(bands)
@@ -77,24 +80,27 @@ def scaled_layout(
     memories: list[Memory] = []
     streams: list[Stream] = []
     for port in range(columns * len(bands)):
-        band, x = bands[port // columns], port % columns
-        up = [row * columns + x for row in (range(rows - 1, rows - 1 - depth, -1) if band == "south" else range(depth))]
-        cards.append(CardPins(port=port, direction="in", tile=up[0], side=band))
+        band, column = bands[port // columns], port % columns
+        stage_tiles = [
+            row * columns + column
+            for row in (range(rows - 1, rows - 1 - depth, -1) if band == "south" else range(depth))
+        ]
+        cards.append(CardPins(port=port, direction="in", tile=stage_tiles[0], side=band))
         if len(bands) == 1:
-            cards.append(CardPins(port=port, direction="out", tile=up[-1], side="north"))
+            cards.append(CardPins(port=port, direction="out", tile=stage_tiles[-1], side="north"))
         else:
-            cards.append(CardPins(port=port, direction="out", tile=up[0], side=band))
-        pipelines.append(Pipeline(port=port, stages=up))
-        west = x < columns // 2
-        step = x if west else columns - 1 - x  # rows from the band's cards, columns from the side
-        across = [up[step] + k * (-1 if west else 1) for k in range(step + 1)]
+            cards.append(CardPins(port=port, direction="out", tile=stage_tiles[0], side=band))
+        pipelines.append(Pipeline(port=port, stages=stage_tiles))
+        is_west = column < columns // 2
+        step = column if is_west else columns - 1 - column  # rows from the band's cards, columns from the side
+        across = [stage_tiles[step] + column_step * (-1 if is_west else 1) for column_step in range(step + 1)]
         name = f"buffer_{port}"
         memories.append(
-            Memory(name=name, use="packets", tile=across[-1], side="west" if west else "east", ports=[port])
+            Memory(name=name, use="packets", tile=across[-1], side="west" if is_west else "east", ports=[port])
         )
-        header = [up[: k + 1] for k in range(depth - 1)]
+        header = [stage_tiles[: k + 1] for k in range(depth - 1)]
         streams.append(Stream(port=port, network="static1", carries="header", routes=header))
-        payload = [up[:step] + across]
+        payload = [stage_tiles[:step] + across]
         streams.append(Stream(port=port, network="static2", carries="payload", to=name, routes=payload))
     static = feed == "static"
     return check_layout(LayoutFile(

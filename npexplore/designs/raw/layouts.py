@@ -1,11 +1,11 @@
-"""Layouts of the RAW chip as data (models/raw/*.toml): who sits on which tile and which pins, and which streams exist.
+"""Layouts of the RAW chip as data (models/raw/*.toml): placement on tiles and pins, and the streams between them.
 
     tile     belongs to one stage of one pipeline;     pins: one device, or the two directions of a line card
-    stream   a tree of neighbouring tiles from its port's line card to stages, a memory, or the line card out
-    network  streams of one port share links and switches, one message at a time; those of different ports cross only
-             where a layout says so (raw paper, Sec. 4: they must not), and never so that they stop each other for good
+    stream   a tree of neighbouring tiles from its port's line card to stages, a memory, or the output line card
+    network  streams of one port share links and switches, one message at a time; streams of different ports cross only
+             if a layout allows it (raw paper, Sec. 4: they must not), and never so that they deadlock
 
-What cannot be wired is refused when a layout is read, and the error names the tiles.
+Reading a layout that cannot be wired raises ModelError, which names the tiles.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from npexplore.toml import decode
 
 Side = Literal["north", "east", "south", "west"]
 SIDES: dict[Side, int] = {"north": NORTH, "east": EAST, "south": SOUTH, "west": WEST}
-OUT = "out"  # where a stream ends that leaves by its port's line card
+OUT = "out"  # target of a stream that ends at its port's output line card
 
 
 class CardPins(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class CardPins(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A DRAM on the pins of a border tile; `ports`: whose packets wait there."""
+    """A DRAM on the pins of a border tile; `ports`: the ports whose packets it stores."""
 
     name: str
     use: Literal["packets", "table"]
@@ -50,7 +50,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tiles of stages 1, 2, ... that packets of a port pass."""
+    """The tiles of stages 1, 2, ... through which packets of a port pass."""
 
     port: int
     stages: list[int]
@@ -67,7 +67,7 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A switch program: the streams that a tile's switch passes in `turns`, a message of each, by their numbers."""
+    """A switch program: the numbers of the streams of which a tile's switch passes one message each, in `turns`."""
 
     tile: int
     network: Literal["static1", "static2"]
@@ -77,8 +77,8 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class LayoutFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Schema of `models/raw/*.toml`. feed: headers reach the stages by static streams or by the dynamic network.
 
-    crossings: whether streams of different ports may meet on a network; in the order in which they come, or as a
-    `switch` has them in turns.
+    crossings: whether streams of different ports may meet on a network; they pass in order of arrival, or in the turns
+    of a `switch`.
     """
 
     name: str
@@ -98,13 +98,13 @@ class LayoutFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that can be built: `checked` refuses the others."""
+    """A layout that can be built; `check_layout` refuses all others."""
 
     file: LayoutFile
 
     @cached_property
     def grid(self) -> Grid:
-        """The tiles; errors call it by the layout's name."""
+        """The grid of tiles; errors name it after the layout."""
         return Grid(f"layout {self.file.name}", self.file.columns, self.file.rows)
 
     @cached_property
@@ -118,17 +118,17 @@ class Layout:
 
     @cached_property
     def buffers(self) -> list[Memory]:
-        """The memories in which packets wait, in the order of the file."""
+        """The memories that store packets, in the order of the file."""
         return [memory for memory in self.file.memory if memory.use == "packets"]
 
     @cached_property
     def table(self) -> Memory | None:
-        """The memory of the forwarding table; None where the layout places none."""
+        """The memory of the forwarding table; None if the layout has none."""
         return next((memory for memory in self.file.memory if memory.use == "table"), None)
 
     @cached_property
     def trees(self) -> list[Tree]:
-        """The path of every stream."""
+        """The tree of tiles of every stream."""
         return [tree_of(self.grid, k, stream.routes) for k, stream in enumerate(self.file.stream)]
 
     def on(self, network: str) -> list[int]:
@@ -137,25 +137,25 @@ class Layout:
 
     def turns(self, network: str) -> list[list[int]]:
         """Return the switch programs of a network as rows: tile, then positions in `on(network)`."""
-        mine = self.on(network)
+        numbers = self.on(network)
         return [
-            [one.tile, *(mine.index(k) if k in mine else len(mine) for k in one.turns)]
-            for one in self.file.switch if one.network == network
+            [switch.tile, *(numbers.index(k) if k in numbers else len(numbers) for k in switch.turns)]
+            for switch in self.file.switch if switch.network == network
         ]  # fmt: skip
 
     def stream_name(self, number: int) -> str:
-        """Return what messages call a stream."""
+        """Return the name of a stream in messages."""
         stream = self.file.stream[number]
         return f"stream {number} ({stream.carries} of port {stream.port})"
 
     def streams(self, carries: str) -> list[int]:
-        """Return the numbers of the streams that carry something."""
+        """Return the numbers of the streams that carry headers, payloads or whole packets."""
         return [k for k, stream in enumerate(self.file.stream) if stream.carries == carries]
 
     def header_stream(self, pipeline: int) -> int | None:
-        """Return the number of the stream that feeds a pipeline: the one whose targets are its first stages."""
-        wanted = self.file.pipeline[pipeline].stages[:-1]
-        return next((k for k in self.streams("header") if sorted(self.trees[k].targets) == sorted(wanted)), None)
+        """Return the number of the stream whose targets are all stages of a pipeline but the last; None without one."""
+        first_stages = self.file.pipeline[pipeline].stages[:-1]
+        return next((k for k in self.streams("header") if sorted(self.trees[k].targets) == sorted(first_stages)), None)
 
 
 def layout_names() -> list[str]:
@@ -176,7 +176,7 @@ def load_layout(name: str | Path) -> Layout:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, changed_ns: int) -> Layout:
-    """Read a layout once for each time its file was changed."""
+    """Read a layout; the cache key includes the file's modification time."""
     return check_layout(decode(content(path), LayoutFile, path))
 
 
@@ -185,11 +185,11 @@ def layout_schema() -> dict[str, Any]:
     return msgspec.json.schema(LayoutFile)
 
 
-# ---- what is refused
+# ---- checks
 
 
 def check_layout(file: LayoutFile) -> Layout:
-    """Return the layout of a file; raises ModelError, naming the tiles, for one that cannot be wired."""
+    """Return the layout of a file; raises ModelError, which names the tiles, if it cannot be wired."""
     if not file.source.strip():
         raise ModelError(f"layout {file.name} has no source")
     layout = Layout(file)
@@ -204,43 +204,44 @@ def check_layout(file: LayoutFile) -> Layout:
 
 
 def _pins(layout: Layout) -> None:
-    """Refuse pins inside the chip, and two devices at the same pins."""
+    """Raise ModelError for pins inside the chip, and for two devices at the same pins."""
     file = layout.file
     taken: dict[tuple[int, Side, str], str] = {}
     devices: list[tuple[str, int, Side, tuple[str, ...]]] = [
-        (f"line card {c.direction} of port {c.port}", c.tile, c.side, (c.direction,)) for c in file.line_card
+        (f"line card {card.direction} of port {card.port}", card.tile, card.side, (card.direction,))
+        for card in file.line_card
     ]
-    devices += [(f"memory {m.name!r}", m.tile, m.side, ("in", "out")) for m in file.memory]
-    for what, tile, side, ways in devices:
-        layout.grid.check(tile, f"tile of {what}")
+    devices += [(f"memory {memory.name!r}", memory.tile, memory.side, ("in", "out")) for memory in file.memory]
+    for device, tile, side, directions in devices:
+        layout.grid.check(tile, f"tile of {device}")
         if SIDES[side] in layout.grid.neighbours(tile):
-            raise ModelError(f"layout {file.name}: {what} needs pins, tile {tile} has none on its {side} side")
-        for way in ways:
-            other = taken.setdefault((tile, side, way), what)
-            if other != what:
-                raise ModelError(f"layout {file.name}: {other} and {what} are both on the {side} pins of tile {tile}")
+            raise ModelError(f"layout {file.name}: {device} needs pins, tile {tile} has none on its {side} side")
+        for direction in directions:
+            other = taken.setdefault((tile, side, direction), device)
+            if other != device:
+                raise ModelError(f"layout {file.name}: {other} and {device} are both on the {side} pins of tile {tile}")
     names = [memory.name for memory in file.memory]
     cards = [(card.port, card.direction) for card in file.line_card]
-    for double in (*(n for n in names if names.count(n) > 1), *(c for c in cards if cards.count(c) > 1)):
-        raise ModelError(f"layout {file.name}: {double!r} is there twice")
+    for duplicate in (*(n for n in names if names.count(n) > 1), *(c for c in cards if cards.count(c) > 1)):
+        raise ModelError(f"layout {file.name}: {duplicate!r} is there twice")
 
 
 def _tiles(layout: Layout) -> None:
-    """Refuse tiles with two owners."""
+    """Raise ModelError for a tile that belongs to two stages."""
     owner: dict[int, str] = {}
     for number, pipeline in enumerate(layout.file.pipeline):
         if len(pipeline.stages) < 2:
             raise ModelError(f"layout {layout.file.name}: pipeline {number} needs at least 2 stages")
         for stage, tile in enumerate(pipeline.stages, 1):
             layout.grid.check(tile, f"tile of stage {stage} of pipeline {number}")
-            mine = f"stage {stage} of pipeline {number}"
-            other = owner.setdefault(tile, mine)
-            if other != mine:
-                raise ModelError(f"layout {layout.file.name}: tile {tile} has two owners, {other} and {mine}")
+            stage_name = f"stage {stage} of pipeline {number}"
+            other = owner.setdefault(tile, stage_name)
+            if other != stage_name:
+                raise ModelError(f"layout {layout.file.name}: tile {tile} has two owners, {other} and {stage_name}")
 
 
 def _ends(layout: Layout) -> None:
-    """Refuse streams that begin or end where their port has nothing."""
+    """Raise ModelError for a stream that does not begin and end at devices of its port."""
     file = layout.file
     memories = {memory.name: memory for memory in file.memory}
     for number, (stream, tree) in enumerate(zip(file.stream, layout.trees, strict=True)):
@@ -255,8 +256,8 @@ def _ends(layout: Layout) -> None:
             continue
         goal: int | None
         if stream.carries == "packet" and stream.to == OUT:
-            leaves = cards.get((stream.port, "out"))
-            goal = None if leaves is None else leaves.tile
+            output_card = cards.get((stream.port, "out"))
+            goal = None if output_card is None else output_card.tile
         else:
             if stream.to not in memories:
                 raise UnknownNameError(f"{what}: memory", stream.to, memories)
@@ -271,13 +272,13 @@ def _ends(layout: Layout) -> None:
 
 def _feeds(layout: Layout, number: int, what: str) -> None:
     stream, targets = layout.file.stream[number], sorted(layout.trees[number].targets)
-    fed = [sorted(p.stages[:-1]) for p in layout.file.pipeline if p.port == stream.port]
-    if targets not in fed:
-        raise ModelError(f"{what} ends at tiles {targets}; the first stages of the port's pipelines are {fed}")
+    first_stages = [sorted(p.stages[:-1]) for p in layout.file.pipeline if p.port == stream.port]
+    if targets not in first_stages:
+        raise ModelError(f"{what} ends at tiles {targets}; the first stages of the port's pipelines are {first_stages}")
 
 
 def _claims(layout: Layout) -> Iterator[tuple[int, tuple[str, str, object], str]]:
-    """Yield what every stream keeps for itself on its network: links, switches, ends."""
+    """Yield (stream, key, description) of the links and switches that every stream uses exclusively."""
     for number, (stream, tree) in enumerate(zip(layout.file.stream, layout.trees, strict=True)):
         for a, b in tree.hops:
             yield number, (stream.network, "link", (a, b)), f"the link from tile {a} to tile {b}"
@@ -286,39 +287,39 @@ def _claims(layout: Layout) -> Iterator[tuple[int, tuple[str, str, object], str]
 
 
 def _crossings(layout: Layout) -> None:
-    """Refuse streams of different ports that meet on one network: a switch waits for the words of both."""
-    owner: dict[tuple[str, str, object], int] = {}
+    """Raise ModelError for streams of different ports that share a link or switch, which would wait for both."""
+    owner_of: dict[tuple[str, str, object], int] = {}
     streams = layout.file.stream
     for number, key, words in _claims(layout):
-        other = owner.setdefault(key, number)
-        if streams[other].port != streams[number].port:
+        owner = owner_of.setdefault(key, number)
+        if streams[owner].port != streams[number].port:
             raise ModelError(
-                f"layout {layout.file.name}: streams {other} (port {streams[other].port}) and {number} (port "
+                f"layout {layout.file.name}: streams {owner} (port {streams[owner].port}) and {number} (port "
                 f"{streams[number].port}) cross on {key[0]}: both use {words}"
             )
 
 
 def _waits(layout: Layout) -> None:
-    """Refuse switches that wait for words that never come, and streams that stop each other for good."""
+    """Raise ModelError for a switch that waits for words that never arrive, and for streams that deadlock."""
     for network in ("static1", "static2"):
-        mine = layout.on(network)
-        trees, names = [layout.trees[k] for k in mine], [layout.stream_name(k) for k in mine]
+        stream_numbers = layout.on(network)
+        trees, names = [layout.trees[k] for k in stream_numbers], [layout.stream_name(k) for k in stream_numbers]
         subject = f"layout {layout.file.name}, {network}"
         turns = checked_turns(subject, trees, layout.turns(network), names)
         refuse_circles(subject, trees, names, turns)
 
 
 def _connected(layout: Layout) -> None:
-    """Refuse ports that packets cannot come in by, pass, or leave by."""
+    """Raise ModelError for a port whose packets cannot enter, pass through the chip, or leave."""
     file = layout.file
     cards: dict[tuple[int, str], CardPins] = {(card.port, card.direction): card for card in file.line_card}
     through = {stream.port for stream in file.stream if stream.carries == "packet"}
     for port in layout.ports:
-        for direction, wanted in (("in", "out"), ("out", "in")):
+        for direction, opposite in (("in", "out"), ("out", "in")):
             if (port, direction) not in cards:
-                tile = cards[port, wanted].tile
+                tile = cards[port, opposite].tile
                 raise ModelError(
-                    f"layout {file.name}: port {port} is not connected: a line card {wanted} at tile {tile}, none "
+                    f"layout {file.name}: port {port} is not connected: a line card {opposite} at tile {tile}, none "
                     f"{direction}"
                 )
         tile = cards[port, "in"].tile

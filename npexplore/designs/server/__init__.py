@@ -1,1 +1,1 @@
-"""A server with 100-Gbit cards: cores, rings, caches and the cards' links, under three stacks."""
+"""A server with 100-Gbit/s cards: cores, rings, caches and the cards' PCIe links, with three software stacks."""

@@ -1,7 +1,7 @@
-"""Which lines are still in a cache when a core reads them: rings of packets, and the table that flows are looked up in.
+"""Cache hits and misses of a server's cores: for packets in rings, and for lookups of flows in a table.
 
-Addresses as they are laid out go through the caches one by one (machine/caches.py): a buffer of a ring is written by
-the card and read by a core a ring later; a flow's lookups touch the same lines of its table each time.
+Memory addresses are simulated through the caches one by one (machine/caches.py). The card writes a ring's buffer, and a
+core reads it a ring length later. A flow's lookups touch the same lines of the table each time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.touching import Touched, columns
 
 KB, MB = 2**10, 2**20
-LOOKUPS = 8192  # that are counted, behind those that fill the caches
-PASSES = 16  # second caches full of passing lines, before one comes again
+LOOKUPS = 8192  # counted lookups, after those that fill the caches
+PASSES = 16  # a passing line repeats after as many lines as this multiple of the second cache holds
 
 
 def caches(p: Parameters) -> Caches:
@@ -33,33 +33,37 @@ def caches(p: Parameters) -> Caches:
 
 
 def ring_miss(p: Parameters) -> float:
-    """Return the share of packets that lie in memory when a core reads them, with full rings."""
+    """Return the share of packets that are in no cache when a core reads them, with full rings."""
     frame = Touched("ring", int(p.ring), int(p.buffer_bytes), int(p.line_bytes))
     return float(columns((frame,), caches(p), int(p.cores))[MEMORY].mean())
 
 
 @lru_cache(maxsize=256)
 def lookup_miss(flows: int, lines: int, table_bytes: int, hierarchy: Caches, passing: int = 0) -> tuple[float, float]:
-    """Return the shares of a flow's lines that the first, and that the second cache does not have.
+    """Return the shares of a flow's lines that miss the first cache, and that miss the second cache.
 
-    Each of the flows, drawn at random packet by packet, touches so many lines at random places of its table. Each
-    packet brings `passing` others, which neither cache has: those that the card wrote.
+    Each packet belongs to a random flow; a flow always touches the same `lines` lines, at random places of the table.
+    Each packet also brings `passing` lines that the card wrote and that are in neither cache.
     """
     rng = np.random.default_rng(1)
-    where = rng.integers(0, table_bytes // hierarchy.line_bytes, (flows, lines)) * hierarchy.line_bytes
-    flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
-    passed = np.arange(len(flow) * passing) % (PASSES * hierarchy.levels[1].size_bytes // hierarchy.line_bytes)
-    others = table_bytes + passed.reshape(len(flow), passing) * hierarchy.line_bytes
-    packet = np.repeat(np.arange(len(flow)), lines + passing)
-    level = hierarchy.levels_of(Touches.of(packet, np.hstack([where[flow], others]).reshape(-1)))
-    mine = level.reshape(len(flow), -1)[-LOOKUPS:, :lines]
-    return float((mine > 0).mean()), float((mine > 1).mean())
+    flow_addresses = rng.integers(0, table_bytes // hierarchy.line_bytes, (flows, lines)) * hierarchy.line_bytes
+    packet_flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
+    passing_lines = np.arange(len(packet_flow) * passing) % (
+        PASSES * hierarchy.levels[1].size_bytes // hierarchy.line_bytes
+    )
+    passing_addresses = table_bytes + passing_lines.reshape(len(packet_flow), passing) * hierarchy.line_bytes
+    packet = np.repeat(np.arange(len(packet_flow)), lines + passing)
+    level = hierarchy.levels_of(
+        Touches.of(packet, np.hstack([flow_addresses[packet_flow], passing_addresses]).reshape(-1))
+    )
+    flow_levels = level.reshape(len(packet_flow), -1)[-LOOKUPS:, :lines]
+    return float((flow_levels > 0).mean()), float((flow_levels > 1).mean())
 
 
 def lookup_cycles(p: Parameters) -> float:
-    """Return the cycles that the lines of a lookup of one's own take behind the first cache, a packet."""
+    """Return the cycles per packet that a user program's lookup spends on lines beyond the first cache."""
     if p.own_lookup == "none":
         return 0.0
     misses = columns((Touched(str(p.own_lookup), int(p.own_entries)),), caches(p), int(p.flows))
     cost = {"l2_lines": p.l2_cycles, "l3_lines": p.l3_cycles, MEMORY: p.miss_cycles}
-    return sum(float(misses[name].mean()) * float(each) for name, each in cost.items())
+    return sum(float(misses[name].mean()) * float(cycles) for name, cycles in cost.items())

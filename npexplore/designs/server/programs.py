@@ -1,10 +1,10 @@
-"""A packet program on the server's cores: a packet takes what its path costs, beside the driver's cost of its verdict.
+"""A packet program on the server's cores: a packet's time is the driver's cost of its verdict plus its path's cost.
 
-time of a packet = driver(verdict) + sum over its path's events of (times x cost)     (programs/costs.py)
+time of a packet = driver(verdict) + sum over its path's events of (count x cost)     (programs/costs.py)
 
-The driver's cycles are those measured of programs that do next to nothing: drop_read or drop (a packet that is not
-looked at), tx, redirect. Costs are cycles: a core of another clock scales them. A packet that is passed goes on to the
-kernel's stack, which takes at least what a drop at its first hook takes (drop_raw).
+The driver's cycles are those of measured programs that do almost nothing: drop_read or drop (a packet that is not
+read), tx, redirect. Costs are cycles, which scale with the core's clock. A packet with verdict `pass` goes to the
+kernel's stack, which takes at least as long as a drop at its first hook (drop_raw).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from npexplore.designs.base import Design
     from npexplore.packets import Capture
 
-TIME, LEAVES = "program_ps", "leaves"  # columns: time on the core, how a packet leaves (0: not, 1: same card, 2: other)
-MOST_PLAYED = 4096  # packets whose keys go through the caches
+TIME, LEAVES = "program_ps", "leaves"  # columns: time on the core; output (0: none, 1: same card, 2: other)
+MOST_PLAYED = 4096  # packets whose map accesses are simulated through the caches
 PASSED = VERDICTS.index("pass")
 BASE = {"aborted": ("xdp", "drop_read"), "drop": ("xdp", "drop_read"), "pass": ("linux", "drop_raw"),
         "tx": ("xdp", "tx"), "redirect": ("xdp", "redirect")}  # fmt: skip
@@ -44,10 +44,9 @@ BASE = {"aborted": ("xdp", "drop_read"), "drop": ("xdp", "drop_read"), "pass": (
 
 @dataclass(frozen=True, eq=False)
 class OnServer(Running):
-    """A run of a program as the server's packets: frames of the capture, with check bytes; cycles by path.
+    """A program's run as the server's packets: frames of the capture with check bytes; cycles by path.
 
-    base: parameters of the server -> cycles that the driver takes for a packet with them. dress: adds the queues that
-    the packets go to.
+    base: server parameters -> the driver's cycles per packet. dress: adds the packets' queues.
     """
 
     base: Callable[[Parameters], float]
@@ -55,7 +54,7 @@ class OnServer(Running):
     dress: Callable[[Parameters, Workload], Workload]
 
     def on(self, design: Design) -> Design:
-        """Return a server with these packets as its own, and no others."""
+        """Return a server whose only workload is these packets."""
 
         def own(p: Parameters) -> Workload:
             if p.stack != "xdp":
@@ -71,47 +70,49 @@ class OnServer(Running):
         return replace(design, own=own, dress=only_these, program=self)
 
     def changes(self, design: Design) -> tuple[ProgramChange, ...]:
-        """Return the gain of other maps, by bounds; none where the capture's own keys go through the caches."""
+        """Return the gains of other maps, by bounds; empty if map lines are simulated with the capture's own keys."""
         p = design.parameters
         if p.map_lines == "in_order":
             return ()
-        now, changes = design.bounds().rate_pps, []
-        for name, more in changed_cycles(self.run, self.costs, p).items():
-            cycles = {path: each + more.get(path, 0.0) for path, each in self.cycles.items()}
-            then = replace(self, cycles=cycles).on(design).bounds()
-            changes.append(ProgramChange(name, then.rate_pps / now - 1, then.bottleneck))
+        current_pps, changes = design.bounds().rate_pps, []
+        for name, extra_cycles in changed_cycles(self.run, self.costs, p).items():
+            cycles = {path: path_cycles + extra_cycles.get(path, 0.0) for path, path_cycles in self.cycles.items()}
+            changed_prediction = replace(self, cycles=cycles).on(design).bounds()
+            changes.append(
+                ProgramChange(name, changed_prediction.rate_pps / current_pps - 1, changed_prediction.bottleneck)
+            )
         return tuple(changes)
 
     @cached_property
     def touches(self) -> tuple[Integers, Integers]:
-        """Lines of maps that the first packets touch: packets, addresses."""
+        """Map accesses of the first packets: (packet of each access, its address)."""
         packets = [frame for _, frame in islice(read_frames(self.source), MOST_PLAYED)]
         return map_touches(self.run.program, packets, self.run.before, self.run.fib)
 
     def far_cycles(self, p: Parameters) -> npt.NDArray[np.float64]:
-        """Return the cycles that each packet's lines of maps take behind the first cache, the capture played again.
+        """Return the cycles that each packet's map lines take beyond the first cache, in a second pass of the capture.
 
-        Packets behind the first ones take the mean of those.
+        Packets after the simulated ones get their mean.
         """
         packets, addresses = self.touches
         count = min(len(self.run), MOST_PLAYED)
         level = caches(p).levels_of(Touches.of(np.tile(packets, 2), np.tile(addresses, 2)))[len(packets) :]
         cost = np.array([0.0, float(p.l2_cycles), float(p.l3_cycles), float(p.miss_cycles)])
-        played = np.bincount(packets, cost[level], count)
-        return np.concatenate([played, np.full(len(self.run) - count, played.mean())])
+        far_cycles = np.bincount(packets, cost[level], count)
+        return np.concatenate([far_cycles, np.full(len(self.run) - count, far_cycles.mean())])
 
     def __call__(self, p: Parameters) -> Workload:
-        """Return the packets with the time that each takes on a core of the server."""
-        own = self.own_cycles()
+        """Return the packets with their time on a core and their output as columns."""
+        program_cycles = self.own_cycles()
         if p.branches == "in_order":
-            own = own + self.mispredicted * self.costs.cycles({"branch_missed": 1.0})
+            program_cycles = program_cycles + self.mispredicted * self.costs.cycles({"branch_missed": 1.0})
         if p.map_lines == "in_order":
-            own = own + self.far_cycles(p)
-        ps = (self.around(p) + own) * (1e6 / float(p.clock_mhz))
+            program_cycles = program_cycles + self.far_cycles(p)
+        core_ps = (self.around(p) + program_cycles) * (1e6 / float(p.clock_mhz))
         verdicts = self.run.rows[:, k.VERDICT]
         leaves = np.select([verdicts == VERDICTS.index("tx"), verdicts == VERDICTS.index("redirect")], [1, 2])
         columns = {
-            "packet_bytes": self.frames(int(p.check_bytes)), TIME: np.round(ps).astype(np.int64),
+            "packet_bytes": self.frames(int(p.check_bytes)), TIME: np.round(core_ps).astype(np.int64),
             LEAVES: leaves.astype(np.int64),
         }  # fmt: skip
         if (classes := self.classes()) is not None:
@@ -119,14 +120,14 @@ class OnServer(Running):
         return replace(self.load, columns=columns)
 
     def around(self, p: Parameters) -> npt.NDArray[np.float64]:
-        """Return the driver's cycles of each packet, by its verdict."""
+        """Return the driver's cycles for each packet, which depend on its verdict."""
         rows = self.run.rows
         cycles = np.zeros(len(rows))
         for number, (stack, program) in enumerate(BASE.values()):
-            mine = rows[:, k.VERDICT] == number
-            unread = program == "drop_read" and not rows[mine, k.LINES_OF_PACKET].any()
-            if mine.any():
-                cycles[mine] = self.base(p.with_(stack=stack, program="drop" if unread else program))
+            with_verdict = rows[:, k.VERDICT] == number
+            never_read = program == "drop_read" and not rows[with_verdict, k.LINES_OF_PACKET].any()
+            if with_verdict.any():
+                cycles[with_verdict] = self.base(p.with_(stack=stack, program="drop" if never_read else program))
         return cycles
 
 
@@ -134,16 +135,16 @@ def on_server(
     design: Design, run: ProgramRun, capture: Capture, costs: CostTable, base: Callable[[Parameters], float],
     dress: Callable[[Parameters, Workload], Workload],
 ) -> Design:  # fmt: skip
-    """Return the server whose cores run a program, with the packets that the program has run on as its own.
+    """Return the server whose cores run a program, with the packets of the program's run as its own workload.
 
-    Raises RefusedError for a run with faults or without packets; InputError for an event without price.
+    Raises RefusedError for a run with faults or without packets, InputError for an event without a cost.
     """
     load, cycles = packets_of("server", run, capture, costs)
     if (run.rows[:, k.VERDICT] == PASSED).any():
-        passed = "packets that it passes take the least that the kernel's stack takes"
-        load = replace(load, assumption="; ".join(filter(None, (load.assumption, passed))))
+        assumption = "packets that it passes take the least that the kernel's stack takes"
+        load = replace(load, assumption="; ".join(filter(None, (load.assumption, assumption))))
     packets = OnServer(run, load, costs, cycles, base, str(capture.path), dress)
-    ways = set(run.verdicts)
-    egress = "other_port" if "redirect" in ways else "same_port" if "tx" in ways else "none"
+    verdicts = set(run.verdicts)
+    egress = "other_port" if "redirect" in verdicts else "same_port" if "tx" in verdicts else "none"
 
     return packets.on(design).with_(program="own", egress=egress)

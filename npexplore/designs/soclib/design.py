@@ -1,10 +1,10 @@
 """SoCLIB multiprocessor NPU routing IPv4 under the Mutek micro-kernel: what a task does with one packet (Secs. 3, 4).
 
-One task on each processor carries a packet from end to end: lock, take it from an input engine, unlock; the elements
-of its way, whose cache misses go through the interconnect to code and packet memory; lock, give it to an output engine,
-unlock. A task that finds the lock taken sleeps, and its processor stays in the scheduler and reads the RAM of the
-global variables (mutex), or it polls a word of that RAM (spin): the accesses of who holds the lock pass there too.
-Several units make a router.
+Each processor runs one task, which carries a packet from end to end. The task locks an input engine, takes the packet
+and unlocks; runs the elements on the packet's path, whose cache misses go through the interconnect to code and packet
+memory; locks an output engine, passes it the packet and unlocks. If the lock is taken, the task sleeps while its
+processor's scheduler reads the RAM of global variables (mutex), or the task polls a word of that RAM (spin). Either way
+it competes with the accesses of the lock's holder. Several units form a router.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ TICKS_A_CYCLE = 16
 
 
 def start(p: Parameters) -> Start:
-    """Return how the processors leave the boot: together, one after the other, or at random within one packet."""
+    """Return how the processors start after boot: together, one after another, or at random within a packet's time."""
     seconds = {"simultaneous": 0.0, "staggered": float(p.stagger_cycles), "random": alone_cycles(p)}[p.start]
     return Start(p.start, seconds * cycle_s(p))
 
 
 def build(p: Parameters) -> Machine:
-    """Return the machine; raises ModelError where boot leaves nothing of the window."""
+    """Return the machine; raises ModelError if the boot time exceeds the window."""
     if p.boot_cycles >= p.window_cycles:
         raise ModelError(f"boot of {p.boot_cycles} cycles must end within the window of {p.window_cycles} cycles")
     cycle = cycle_s(p)
@@ -61,7 +61,7 @@ def build(p: Parameters) -> Machine:
 
 
 def one_unit(p: Parameters) -> tuple[list[Pool], list[Resource]]:
-    """Return the threads of one unit, clones or a pipeline, and its resources."""
+    """Return the pools of one unit (clones, or a pipeline of stages) and its resources."""
     cycle = cycle_s(p)
     resources: list[Resource] = [
         Delay("task"),
@@ -72,36 +72,38 @@ def one_unit(p: Parameters) -> tuple[list[Pool], list[Resource]]:
     counts = processors_of_stages(p)
     resources += [BoundedQueue(f"fifo{k}", p.fifo_packets) for k in range(1, len(counts))]
     pools = [
-        Pool(f"processor{k or ''}", n, route(p, k), gets=f"fifo{k}" if k else None, start=start(p))
-        for k, n in enumerate(counts)
+        Pool(f"processor{k or ''}", processors, route(p, k), gets=f"fifo{k}" if k else None, start=start(p))
+        for k, processors in enumerate(counts)
     ]
     return pools, resources
 
 
 def stages(p: Parameters) -> list[int]:
-    """Return the bursts of each stage of the longest way: all (clones), or cut by acquisition and extraction."""
+    """Return the longest path's bursts by stage: all in one (clones), or acquisition, middle and extraction."""
     if p.software == "clones":
         return [int(p.bursts)]
     cycles = element_cycles(p)
-    ends = [max(1, round(p.bursts * cycles[name] / sum(cycles.values()))) for name in ("acquisition", "extraction")]
-    return [ends[0], max(1, int(p.bursts) - sum(ends)), ends[1]]
+    end_bursts = [
+        max(1, round(p.bursts * cycles[name] / sum(cycles.values()))) for name in ("acquisition", "extraction")
+    ]
+    return [end_bursts[0], max(1, int(p.bursts) - sum(end_bursts)), end_bursts[1]]
 
 
 def processors_of_stages(p: Parameters) -> list[int]:
-    """Return the processors of each stage, at least one, by its work; raises ModelError if there are too few."""
-    work, n = stages(p), int(p.processors)
-    if n < len(work):
-        raise ModelError(f"a pipeline of {len(work)} threads needs as many processors, got {n}")
-    counts = [1] * len(work)
-    for _ in range(n - len(work)):
-        counts[max(range(len(work)), key=lambda k: work[k] / counts[k])] += 1
+    """Return the number of processors of each stage, in proportion to its work; raises ModelError for too few."""
+    stage_bursts, processors = stages(p), int(p.processors)
+    if processors < len(stage_bursts):
+        raise ModelError(f"a pipeline of {len(stage_bursts)} threads needs as many processors, got {processors}")
+    counts = [1] * len(stage_bursts)
+    for _ in range(processors - len(stage_bursts)):
+        counts[max(range(len(stage_bursts)), key=lambda stage: stage_bursts[stage] / counts[stage])] += 1
     return counts
 
 
 def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
-    """Return the program of a task: from an input engine to an output engine, or of one stage between two FIFOs."""
-    unit, work = Unit(p), stages(p)
-    last, engines = len(work) - 1, int(p.egress_engines)
+    """Return a task's program: from an input engine to an output engine, or for a stage between two FIFOs."""
+    unit, stage_bursts = Unit(p), stages(p)
+    last, engines = len(stage_bursts) - 1, int(p.egress_engines)
 
     def engine(interface: Operand) -> Operand:
         return interface if engines > 1 else 0
@@ -109,9 +111,9 @@ def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
     def take_in(m: Recorder, packet: Packet) -> None:
         words = ceildiv(packet.packet_bytes, WORD_BYTES)
         m.receive.free(bytes=words * WORD_BYTES)
-        held = m.take("ingress", member=engine(packet.enters))
+        engine_hold = m.take("ingress", member=engine(packet.enters))
         unit.accesses(m, words)
-        m.give(held)
+        m.give(engine_hold)
 
     def words_out(packet: Packet) -> Operand:
         return ceildiv(packet.sent_bytes, WORD_BYTES) if SENT_BYTES in packet else packet.words
@@ -121,8 +123,10 @@ def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
             m.egress.serve(member=engine(packet.leaves))
 
     def bursts(packet: Packet) -> Operand:
-        ends = sum(work) - work[1] if last else 0
-        return packet.bursts if not last else work[stage] if stage != 1 else maximum(packet.bursts - ends, 0)
+        end_bursts = sum(stage_bursts) - stage_bursts[1] if last else 0
+        return (
+            packet.bursts if not last else stage_bursts[stage] if stage != 1 else maximum(packet.bursts - end_bursts, 0)
+        )
 
     def program(m: Recorder, packet: Packet) -> None:
         unit.at_engine(m, "in", engine(packet.enters))
@@ -141,44 +145,44 @@ def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
 
 
 def words_read(p: Parameters, prediction: Prediction) -> float:
-    """Return the words that output engines read in the window, by the utilization law; parts of packets count too.
+    """Return the words that output engines read in the window, by the utilization law; partial packets count too.
 
-    Of a router those of the engines at the Ethernet links: what goes to the matrix has not left yet.
+    In a router, only engines at Ethernet links count: packets to the matrix have not left yet.
     """
     cycles = p.window_cycles - p.boot_cycles
     engines = {"egress": p.egress_engines} if p.units == 1 else {f"egress{k + 1}": 1 for k in range(p.units)}
-    busy = sum(prediction.utilization[name].busy * n for name, n in engines.items())
-    return float(busy * cycles / p.egress_word_cycles)
+    busy_engines = sum(prediction.utilization[name].busy * count for name, count in engines.items())
+    return float(busy_engines * cycles / p.egress_word_cycles)
 
 
 def bits_per_cycle(p: Parameters, prediction: Prediction) -> float:
-    """Return the bits of those words over the whole window, boot included, as the paper counts."""
+    """Return throughput in bits per cycle over the whole window, boot included, as the paper counts."""
     return 8 * float(p.packet_bytes) / packet_words(p) * words_read(p, prediction) / float(p.window_cycles)
 
 
 def conflict_cycles(p: Parameters, prediction: Prediction) -> float | None:
-    """Return the cycles that processors are blocked at the RAM of global variables; None without waiting.
+    """Return the cycles for which processors are blocked at the RAM of global variables; None without queue lengths.
 
-    Sec. 4: several want it at one time, and "at least one initiator stays blocked waiting for access". Each that is
-    counts its own cycles, whether its access is the scheduler's, a poll or a section's.
+    Sec. 4: several initiators access it at the same time, and "at least one initiator stays blocked waiting for
+    access". Every blocked initiator's cycles count, for accesses of the scheduler, of polling and of sections.
     """
-    waiting = [queue.mean for name, queue in prediction.queue.items() if name.startswith("globals")]
-    return sum(waiting) * float(p.window_cycles - p.boot_cycles) if waiting else None
+    mean_waiting = [queue.mean for name, queue in prediction.queue.items() if name.startswith("globals")]
+    return sum(mean_waiting) * float(p.window_cycles - p.boot_cycles) if mean_waiting else None
 
 
 def conflict_readings(p: Parameters, prediction: Prediction) -> dict[str, float]:
-    """Return what else the conflict cycles of one unit may be (knob conflicts = "target"), in cycles of the window.
+    """Return several readings of one unit's conflict cycles (knob conflicts = "target"), in cycles of the window.
 
-    initiators: as `conflict_cycles`; target: cycles of the RAM in which somebody is blocked; accesses: the cycles of
-    blocked ones and of those at the RAM; lost: all cycles of processors that no packet needed.
+    initiators: as `conflict_cycles`; target: cycles in which the RAM has at least one blocked initiator; accesses:
+    cycles of blocked accesses and of those in service; lost: all processor cycles that packets did not need.
     """
-    cycles, busy = float(p.window_cycles - p.boot_cycles), prediction.utilization
+    cycles, utilization = float(p.window_cycles - p.boot_cycles), prediction.utilization
     blocked = conflict_cycles(p, prediction)
     assert blocked is not None
     packets = words_read(p, prediction) / packet_words(p)
     return {
-        "initiators": blocked, "target": busy["globals.next"].busy * cycles,
-        "accesses": blocked + busy["globals"].busy * cycles,
+        "initiators": blocked, "target": utilization["globals.next"].busy * cycles,
+        "accesses": blocked + utilization["globals"].busy * cycles,
         "lost": p.processors * cycles - packets * alone_cycles(p, mean_share(p)),
     }  # fmt: skip
 

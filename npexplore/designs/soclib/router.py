@@ -1,8 +1,8 @@
 """A router of several SoCLIB units around a switch matrix: two levels, units and processors (Sec. 3.2, Fig. 2).
 
-A packet comes by a unit's Ethernet link, is routed there by one task, and leaves by that link again or, with
-probability `remote_share`, crosses the matrix with a header of its own. The unit behind it strips the header and puts
-the packet out; the task that does so has no element to run but those of the short way (Sec. 3.1).
+A packet arrives at a unit's Ethernet link and is routed there by one task. It leaves by the same link or, with
+probability `remote_share`, crosses the matrix with an additional header. A task of the destination unit strips the
+header and sends the packet; it runs only the elements of the short path (Sec. 3.1).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ ETHERNET, SWITCH = 0, 1  # the two interfaces of a unit
 
 
 def short_bursts(p: Parameters) -> int:
-    """Return the bursts of a packet that another unit has routed: by the prices of its elements (Fig. 7)."""
+    """Return the bursts of a packet that another unit has routed, from the cycles of its elements (Fig. 7)."""
     cycles = element_cycles(p)
     return max(1, round(int(p.bursts) * sum(cycles[name] for name in SHORT) / sum(cycles.values())))
 
 
 def matrix_words(p: Parameters) -> int:
-    """Return the words that a packet has in the matrix, header included."""
+    """Return a packet's words in the matrix, header included."""
     return packet_words(p) + -(-int(p.switch_header_bytes) // WORD_BYTES)
 
 
 def build_router(p: Parameters, start: Start) -> tuple[list[Pool], list[Resource]]:
-    """Return threads and resources of all units and the matrix.
+    """Return the pools and resources of all units and the matrix.
 
-    An input engine at the Ethernet keeps one packet for each processor ready; what comes through the matrix stands in
-    the same line. A packet for which there is no room any more is lost.
+    An Ethernet input engine keeps one packet per processor ready; packets from the matrix join the same queue. A packet
+    that finds the queue full is dropped.
     """
-    cycle, n = cycle_s(p), int(p.processors)
+    cycle, processors = cycle_s(p), int(p.processors)
     arity = int(p.matrix_arity) if p.matrix == "fat_tree" else None
     resources: list[Resource] = [
         Delay("task"),
@@ -52,16 +52,16 @@ def build_router(p: Parameters, start: Start) -> tuple[list[Pool], list[Resource
             *Unit(p, str(k)).resources(),
             FifoServer(f"egress{k}", p.egress_word_cycles * cycle),
             FifoServer(f"uplink{k}", p.egress_word_cycles * cycle),
-            BufferPool(f"ready{k}", n),
-            BoundedQueue(f"inside{k}", n * (1 + p.fifo_packets), when_full="drop", carries=["routed"]),
+            BufferPool(f"ready{k}", processors),
+            BoundedQueue(f"inside{k}", processors * (1 + p.fifo_packets), when_full="drop", carries=["routed"]),
         ]
         pools.append(Pool(f"ethernet{k}", 1, _engine(k)))
-        pools.append(Pool(f"npu{k}", n, _task(p, k), gets=f"inside{k}", start=start))
+        pools.append(Pool(f"npu{k}", processors, _task(p, k), gets=f"inside{k}", start=start))
     return pools, resources
 
 
 def _engine(k: int) -> Callable[[Recorder, Packet], None]:
-    """Return what the input engine of an Ethernet link does: a packet in as soon as there is a place."""
+    """Return the program of an Ethernet link's input engine: it accepts a packet as soon as there is a place."""
 
     def program(m: Recorder, packet: Packet) -> None:
         getattr(m, f"ready{k}").take(count=1)
@@ -74,7 +74,7 @@ def _engine(k: int) -> Callable[[Recorder, Packet], None]:
 def _task(p: Parameters, k: int) -> Callable[[Recorder, Packet], None]:
     """Return the program of a task of unit k."""
     unit, words = Unit(p, str(k)), packet_words(p)
-    others = [j for j in range(1, p.units + 1) if j != k]
+    others = [other for other in range(1, p.units + 1) if other != k]
 
     def put_out(m: Recorder, engine: str, interface: int, words: int) -> None:
         unit.at_engine(m, "out", interface)

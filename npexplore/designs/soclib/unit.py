@@ -1,10 +1,10 @@
-"""One SoCLIB processing unit: cycles of its parts, its resources, and what a task does there (Secs. 3.2, 3.4, 4).
+"""One SoCLIB processing unit: cycles of its parts, its resources, and the steps of a task there (Secs. 3.2, 3.4, 4).
 
-    alone = share of the longest way x (compute + accesses (bank + way) + misses (line + way)) + sections + words
+    alone = share of the longest path x (compute + accesses (bank + way) + misses (line + way)) + sections + words
     way   = latency x (2 levels - 1)    through a fat tree of switches; one switch for a crossbar, or to a near segment
 
-A task holds a lock while it is at an engine: it takes a packet from an input engine, or gives one to an output engine.
-There is one lock for all of them, one for each side, or one for each engine.
+A task holds a lock while it takes a packet from an input engine or passes one to an output engine. There is one lock
+for all engines, one per side, or one per engine.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ ELEMENTS = (
     "acquisition", "classifier", "paint", "strip", "checkipheader", "getipaddress", "lookupiprouter", "dropbroadcast",
     "painttee", "ipgwoptions", "fixipsrc", "decipttl", "ipfragmenter", "etherencap", "extraction",
 )  # fmt: skip
-SHORT = ("acquisition", "strip", "extraction")  # what a packet needs that another unit has routed (Sec. 3.1)
+SHORT = ("acquisition", "strip", "extraction")  # elements of a packet that another unit has routed (Sec. 3.1)
 SIDES = ("in", "out")
 
 
 def element_cycles(p: Parameters) -> dict[str, int]:
-    """Return the cycles of each timed element (Fig. 7), in the order of a packet's way."""
+    """Return the cycles of each timed element (Fig. 7), in the order of a packet's path."""
     return {name: int(p[f"{name}_cycles"]) for name in ELEMENTS}
 
 
 def packet_words(p: Parameters) -> int:
-    """Return the 32-bit words that a packet has at an output engine."""
+    """Return the 32-bit words of a packet at an output engine."""
     return -(-int(p.packet_bytes) // WORD_BYTES)
 
 
 def cycle_s(p: Parameters) -> float:
-    """Return the length of a cycle of the one clock; the paper leaves it open."""
+    """Return the length of a clock cycle, in seconds; the paper does not state the clock."""
     return 1e-6 / float(p.clock_mhz)
 
 
 def ports(p: Parameters) -> int:
-    """Return the ports of the interconnect: processors, packet memories, the two shared segments, engines."""
+    """Return the number of interconnect ports: processors, packet memories, the two shared segments, engines."""
     memories = p.banks if p.memory == "shared" else p.processors
     return int(p.processors + memories + 2 + 2 * p.egress_engines)
 
 
 def levels(p: Parameters) -> int:
-    """Return the levels of switches of the interconnect (a crossbar: one)."""
+    """Return the number of switch levels in the interconnect (a crossbar: one)."""
     levels = 1
     while p.interconnect == "fat_tree" and p.interconnect_arity**levels < ports(p):
         levels += 1
@@ -59,7 +59,7 @@ def levels(p: Parameters) -> int:
 
 
 def way_cycles(p: Parameters, near: bool = False) -> int:
-    """Return the cycles to a target and back: through all levels, or to a segment at the task's own switch."""
+    """Return the cycles to a target and back: through all levels, or (near) to a segment at the task's own switch."""
     return int(p.latency_cycles) * (1 if near else 2 * levels(p) - 1)
 
 
@@ -69,31 +69,31 @@ def memory_cycles(p: Parameters) -> int:
 
 
 def section_cycles(p: Parameters) -> int:
-    """Return how long a lock is held without rivals: work, and accesses to the global variables."""
+    """Return the cycles for which a lock is held without contention: work, and accesses to the global variables."""
     memory = p.section_accesses * memory_cycles(p)
     return int(p.section_cycles + p.global_accesses * (p.global_cycles + way_cycles(p)) + memory)
 
 
 def code_cycles(p: Parameters) -> int:
-    """Return the cycles of a cache miss at the code, the way included."""
+    """Return the cycles of an instruction cache miss, interconnect included."""
     return int(p.line_cycles) + way_cycles(p)
 
 
 def in_bursts(p: Parameters, count: int) -> int:
-    """Return how many of a packet's accesses come in one burst."""
+    """Return the accesses per burst, of `count` accesses per packet."""
     return round(count / int(p.bursts))
 
 
 def alone_cycles(p: Parameters, share: float = 1.0) -> float:
-    """Return the cycles of a packet on a processor that has everything for itself; share: of the longest way's work."""
-    reads = in_bursts(p, p.memory_accesses) * memory_cycles(p) + in_bursts(p, p.code_misses) * code_cycles(p)
+    """Return a packet's cycles without contention; share: its work as a share of the longest path's."""
+    burst_cycles = in_bursts(p, p.memory_accesses) * memory_cycles(p) + in_bursts(p, p.code_misses) * code_cycles(p)
     sections = 0 if p.lock == "none" else 2 * section_cycles(p) / p.packets_per_lock
     words = packet_words(p) * (p.egress_word_cycles + memory_cycles(p))
-    return float(share * (p.compute_cycles + p.bursts * reads) + sections + words)
+    return float(share * (p.compute_cycles + p.bursts * burst_cycles) + sections + words)
 
 
 class CountedRam(Resource):
-    """A memory port whose request that is next has a place of its own: it is busy as long as somebody is blocked."""
+    """A memory port with a server for the next request, whose busy time is the time in which a request is blocked."""
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"serve": ()}
 
@@ -102,21 +102,21 @@ class CountedRam(Resource):
         self.service = service_s
 
     def servers(self) -> list[Server]:
-        """The port, and the place in front of it."""
+        """Return the port, and the place in front of it."""
         return [Server(self.name), Server(f"{self.name}.next")]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """Into the place, to the port as it is free, and an access."""
-        place = m.take("next")
-        port = m.take(self.name)
-        m.give(place)
+        """Record an access: take the place, take the port when it is free, leave the place, be served."""
+        place_hold = m.take("next")
+        port_hold = m.take(self.name)
+        m.give(place_hold)
         m.wait(self.service)
-        m.give(port)
+        m.give(port_hold)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A processing unit; `number` tells its resources from those of other units ("" for one that is alone)."""
+    """A processing unit; `number` is the suffix of its resources' names ("" for a single unit)."""
 
     p: Parameters
     number: str = ""
@@ -126,18 +126,18 @@ class Unit:
         return f"{resource}{self.number}"
 
     def lock_names(self, side: str) -> list[str]:
-        """Return the locks of the engines of a side, "in" or "out": one, or one for each engine."""
+        """Return the names of the locks of a side's engines ("in" or "out"): one, or one per engine."""
         if self.p.locks == "engine":
             return [self.name(f"lock_{side}{k}_" if self.number else f"lock_{side}{k}") for k in range(self.engines)]
         return [self.name("lock" if self.p.locks == "one" else f"lock_{side}")]
 
     @property
     def engines(self) -> int:
-        """The engines of each side."""
+        """The number of engines of each side."""
         return int(self.p.egress_engines)
 
     def resources(self) -> list[Resource]:
-        """Return the RAMs of global variables and of code, the locks, and the packet memory where it is shared."""
+        """Return the RAMs of global variables and of code, the locks, and the packet memory if it is shared."""
         p, cycle = self.p, cycle_s(self.p)
         kind = FifoServer if p.conflicts == "initiators" else CountedRam
         ram = kind(self.name("globals"), p.global_cycles * cycle)
@@ -152,27 +152,27 @@ class Unit:
     def _locks(self, ram: Resource) -> list[Lock]:
         p, clock = self.p, self.p.clock_mhz * 1e6
         names = dict.fromkeys(name for side in SIDES for name in self.lock_names(side))
-        read, way = visit(ram, "serve"), way_cycles(p)
+        access, path_cycles = visit(ram, "serve"), way_cycles(p)
         if p.lock == "mutex":
             p.assume("scheduler_reads")
-            gap = p.scheduler_cycles + way
+            gap = p.scheduler_cycles + path_cycles
             return [
                 Lock(
-                    name, "suspend", clock_hz=clock, gap_cycles=gap, idle=read,
-                    wake_visits=int(p.switch_accesses), wake_cycles=way,
+                    name, "suspend", clock_hz=clock, gap_cycles=gap, idle=access,
+                    wake_visits=int(p.switch_accesses), wake_cycles=path_cycles,
                 )
                 for name in names
             ]  # fmt: skip
         if p.lock == "spin":
             p.assume("polling_in_the_way")
-            gap = p.gap_cycles + way
-            return [Lock(name, "spin", clock_hz=clock, gap_cycles=gap, memory=read) for name in names]
+            gap = p.gap_cycles + path_cycles
+            return [Lock(name, "spin", clock_hz=clock, gap_cycles=gap, memory=access) for name in names]
         return []
 
-    # ---- what a task does
+    # ---- steps of a task
 
     def accesses(self, m: Recorder, count: Operand) -> None:
-        """Record accesses to the packet memory in a row; in the task's own segment nobody is in its way."""
+        """Record consecutive accesses to the packet memory; the task's own segment has no contention."""
         p, cycle = self.p, cycle_s(self.p)
         if p.memory == "shared":
             m.task.wait(seconds=count * (way_cycles(p) * cycle))
@@ -181,20 +181,20 @@ class Unit:
             m.task.wait(seconds=count * (memory_cycles(p) * cycle))
 
     def work(self, m: Recorder, bursts: Operand) -> None:
-        """Record elements at work: so many bursts of cycles, misses at the code, and accesses to the packet memory."""
+        """Record the elements' work: bursts of compute cycles, instruction misses and packet memory accesses."""
         p, cycle = self.p, cycle_s(self.p)
         misses, accesses = in_bursts(p, p.code_misses), in_bursts(p, p.memory_accesses)
-        alone = p.compute_cycles / p.bursts + misses * way_cycles(p)
+        own_cycles = p.compute_cycles / p.bursts + misses * way_cycles(p)
         shared = p.memory == "shared"
         with m.loop(bursts):
-            m.task.wait(seconds=(alone + (0 if shared else accesses * memory_cycles(p))) * cycle)
+            m.task.wait(seconds=(own_cycles + (0 if shared else accesses * memory_cycles(p))) * cycle)
             if misses:
                 getattr(m, self.name("code")).serve()
             if shared:
                 self.accesses(m, accesses)
 
     def at_engine(self, m: Recorder, side: str, engine: Operand) -> None:
-        """Record a visit to an engine of a side: the others are kept out, of all engines or of this one."""
+        """Record a visit to an engine of a side under its lock, which excludes other tasks."""
         if self.p.lock == "none":
             return
         self.p.assume("two_sections")
@@ -205,7 +205,7 @@ class Unit:
                 self._at(m, self.lock_names(side), engine)
 
     def _at(self, m: Recorder, names: list[str], engine: Operand, first: int = 0) -> None:
-        """Record the section under the lock of an engine, which a packet's column may name."""
+        """Record the critical section of an engine's lock; a packet's column may give the engine's number."""
         if len(names) - first == 1 or isinstance(engine, int):
             self._section(m, names[engine if isinstance(engine, int) and len(names) > 1 else first])
             return

@@ -1,9 +1,9 @@
-"""The packets of a SoCLIB unit: each goes its own way through the elements, and is as long a piece of work as that is.
+"""The packets of a SoCLIB unit: each packet's path through the element graph determines its work.
 
-    bursts of a packet = bursts of the longest way x cycles of its way / cycles of the longest way      (Figs. 1, 7)
+    bursts of a packet = bursts of the longest path x cycles of its path / cycles of the longest path      (Figs. 1, 7)
 
-Frames run through the element graph: drawn ones, all of one length, or those of a capture. What a frame causes on the
-side (a redirect) is part of its work; what is dropped, or is for the router itself, puts no words out.
+Frames run through the element graph: generated frames, or those of a capture. Packets that a frame causes (a redirect)
+are part of its work; dropped packets and packets for the router itself send no words.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from npexplore.packets.frames import read_frames
 from npexplore.paths import share
 
 GRAPH = ("models", "graphs", "soclib_ipv4.click")
-ROWS = 240  # drawn packets before the sequence begins anew
+ROWS = 240  # generated packets before the sequence repeats
 MACS = bytes.fromhex("020000000010020000000110")
-ETHERNET, SWITCH = 0, 1  # the interfaces of a unit; devices of the graph
+ETHERNET, SWITCH = 0, 1  # the interfaces of a unit; indices of the graph's devices
 DEVICES = ("eth0", "switch")
 HEADER = 8  # bytes of the switch header in front of a frame
 HEADER_BYTES = 20  # of IPv4
-HERE, BEYOND = 0x0A000009, 0xC0000201  # a neighbour behind the Ethernet link, an address behind another unit
+HERE, BEYOND = 0x0A000009, 0xC0000201  # a neighbour at the Ethernet link, an address reached through another unit
 
 
 def drawn(p: Parameters, load: Workload) -> Iterator[tuple[str, bytes]]:
-    """Yield (device, frame) for each packet, spread evenly: from the matrix to the Ethernet link, or the other way."""
+    """Yield (device, frame) of each packet; the share `from_switch` goes from matrix to Ethernet, the rest back."""
     frames: dict[tuple[bool, int], tuple[str, bytes]] = {}
     for part in parts(len(load.packet_bytes)):
         for k, length in enumerate(load.packet_bytes[part].tolist(), part.start):
@@ -59,47 +59,49 @@ def _frame(to: int, length: int) -> bytes:
 
 
 def of_capture(design: Design, capture: str | Path) -> Design:
-    """Return the design fed with the frames of a capture, in their order, by its Ethernet link."""
+    """Return the design whose own workload is a capture's frames, in order, at its Ethernet link."""
     frames = tuple((DEVICES[ETHERNET], frame) for _, frame in read_frames(capture))
-    named = Workload(str(capture), {"packet_bytes": np.ones(len(frames), dtype=np.int64)})
-    return replace(design, own=lambda p: _dressed(p, named, frames))
+    capture_load = Workload(str(capture), {"packet_bytes": np.ones(len(frames), dtype=np.int64)})
+    return replace(design, own=lambda p: _dressed(p, capture_load, frames))
 
 
 def traffic(p: Parameters) -> Workload:
-    """Return the design's own packets: of one length, drawn from the ways that the parameters ask for."""
-    one = Workload(f"{p.packet_bytes}-byte packets", {"packet_bytes": np.full(1, p.packet_bytes, dtype=np.int64)})
-    return replace(on_ways(p, one), ordered=p.order == "in_turn")
+    """Return the design's own packets: one length, with the mix of paths that the parameters set."""
+    packet = Workload(f"{p.packet_bytes}-byte packets", {"packet_bytes": np.full(1, p.packet_bytes, dtype=np.int64)})
+    return replace(on_ways(p, packet), ordered=p.order == "in_turn")
 
 
 def on_ways(p: Parameters, load: Workload) -> Workload:
-    """Return packets each on its way through the elements; saturated ones come at `input_bits_per_cycle`, if it is set.
+    """Return packets with columns of their path's work; `input_bits_per_cycle`, if set, makes saturated ones periodic.
 
-    Raises InputError for packets too short for a header, or of several lengths in a router of several units.
+    Raises InputError for packets too short for a header, and for several lengths in a router of several units.
     """
-    least, longest = extremes(load.packet_bytes)
-    if least < HEADER_BYTES:
-        raise InputError(f"packets of soclib need a header of {HEADER_BYTES} bytes, {load.name!r} has one of {least}")
-    if p.units > 1 and least < longest:
-        raise InputError(f"several units of soclib take packets of one length, got {least} to {longest} bytes")
+    shortest, longest = extremes(load.packet_bytes)
+    if shortest < HEADER_BYTES:
+        raise InputError(
+            f"packets of soclib need a header of {HEADER_BYTES} bytes, {load.name!r} has one of {shortest}"
+        )
+    if p.units > 1 and shortest < longest:
+        raise InputError(f"several units of soclib take packets of one length, got {shortest} to {longest} bytes")
     load = load.repeated(ROWS)
     return _dressed(p, load, drawn(p, load))
 
 
 def _dressed(p: Parameters, load: Workload, frames: Iterable[tuple[str, bytes]]) -> Workload:
     distinct: dict[tuple[str, bytes], int] = {}
-    numbers, packets = (distinct.setdefault(frame, len(distinct)) for frame in frames), len(load.packet_bytes)
-    way = computed(packets, lambda part: np.fromiter(islice(numbers, part.stop - part.start), np.int64))
-    by_way = _columns(tuple(distinct), tuple(element_cycles(p).items()), int(p.bursts))
-    columns = {name: chosen(np.array(values, np.int64), way) for name, values in by_way.items()}
-    dressed = replace(load, columns=columns)
+    frame_numbers, packets = (distinct.setdefault(frame, len(distinct)) for frame in frames), len(load.packet_bytes)
+    frame_number = computed(packets, lambda part: np.fromiter(islice(frame_numbers, part.stop - part.start), np.int64))
+    columns_by_frame = _columns(tuple(distinct), tuple(element_cycles(p).items()), int(p.bursts))
+    columns = {name: chosen(np.array(values, np.int64), frame_number) for name, values in columns_by_frame.items()}
+    routed_load = replace(load, columns=columns)
     if not p.input_bits_per_cycle or load.arrivals != "saturated":
-        return dressed
+        return routed_load
     bits_per_s = float(p.input_bits_per_cycle) / cycle_s(p)
-    return dressed.with_arrivals("periodic", bits_per_s / (8 * dressed.mean_packet_bytes))
+    return routed_load.with_arrivals("periodic", bits_per_s / (8 * routed_load.mean_packet_bytes))
 
 
 def mean_share(p: Parameters) -> float:
-    """Return the mean work of a drawn packet over that of the longest way."""
+    """Return a generated packet's mean work as a share of the longest path's."""
     bursts = traffic(p).columns["bursts"]
     return float(bursts.mean() / p.bursts)
 
@@ -108,19 +110,19 @@ def mean_share(p: Parameters) -> float:
 def _columns(
     frames: tuple[tuple[str, bytes], ...], prices: tuple[tuple[str, int], ...], bursts: int
 ) -> dict[str, list[int]]:
-    """Return of distinct frames: packet_bytes, words put out, bursts, the engines by which each enters and leaves."""
+    """Return columns for distinct frames: packet_bytes, words sent, bursts, input engine, output engine."""
     graph, cost = Graph.load(share(*GRAPH)), dict(prices)
     longest = sum(cost.values())
 
     def row(device: str, frame: bytes) -> tuple[int, ...]:
-        gone = graph.run(device, frame)
-        seen = {passage.path[:k] for passage in gone for k in range(1, len(passage.path) + 1)}
-        cycles = graph.cycles((path[-1] for path in seen), cost)
-        out = [one for one in gone if one.exit in ("device", "switch")]
+        passages = graph.run(device, frame)
+        path_prefixes = {passage.path[:length] for passage in passages for length in range(1, len(passage.path) + 1)}
+        cycles = graph.cycles((path[-1] for path in path_prefixes), cost)
+        exits = [passage for passage in passages if passage.exit in ("device", "switch")]
         size = max(1, len(frame) - 14 - (HEADER if device == DEVICES[SWITCH] else 0))
-        leaves = SWITCH if any(one.exit == "switch" for one in out) else ETHERNET
-        words = len(out) * -(-size // WORD_BYTES)
+        leaves = SWITCH if any(passage.exit == "switch" for passage in exits) else ETHERNET
+        words = len(exits) * -(-size // WORD_BYTES)
         return size, words, max(1, round(bursts * cycles / longest)), DEVICES.index(device), leaves
 
     names = ("packet_bytes", "words", "bursts", "enters", "leaves")
-    return dict(zip(names, map(list, zip(*(row(*one) for one in frames), strict=True)), strict=True))
+    return dict(zip(names, map(list, zip(*(row(*frame) for frame in frames), strict=True)), strict=True))
