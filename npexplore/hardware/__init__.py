@@ -1,19 +1,18 @@
-"""From a step program to hardware: Verilog, a test bench, areas and wave forms; verified packet by packet.
+"""From a step program to hardware: Verilog, a test bench, areas and waveforms; verified packet by packet.
 
-graph, ranges      expressions as plain data; what values they can have; evaluated in Python
-values             numbers, bytes and choices that a step's body is run on
-merging, operations    how two ways meet; what is done with such values
-sources, frames, interpreter, expressions, operators, known_functions     runs the text of Python functions on them
-shapes, programs   what steps keep as registers; a program as graphs, as plain data
-stepping, reaching, lowering    one step as a graph; what steps begin with; a whole program
+graph, ranges      expressions as plain data, evaluated in Python; the ranges of their values
+values             symbolic values on which a step's body is run: numbers, bytes, choices
+merging, operations    merging values of two branches; operations on symbolic values
+sources, frames, interpreter, expressions, operators, known_functions     run Python functions on symbolic values
+shapes, programs   registers for the values that steps keep; a program as graphs, as plain data
+stepping, reaching, lowering    one step as a graph; the values with which steps begin; a whole program
 places, bit_sources, allocation    registers that share places of a context
 outcomes           the numbers that a program may leave in a register
-execution          runs the graphs of a program on a packet
 verilog, engine    graphs as modules; threads and their scheduler
-described, packing, playback, program_files     a user's own program with its accelerators; its files, verified
-templates          what is around engines: groups of members, memory channels, a bench for them
-bench, simulators  the test bench of one engine; Icarus or Verilator run it
-area, vcd          LUTs of engines that were synthesised; dumps of signals, cycle by cycle
+described, packing, playback, program_files     a user's program with its accelerators; its files, verified
+templates          modules around engines: groups of members, memory channels, a bench for them
+bench, simulators  the test bench of one engine; Icarus or Verilator runs it
+area, vcd          LUTs of synthesised engines; value change dumps, cycle by cycle
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
-"""LUTs of engines, out of a table of syntheses (data/hardware/areas.csv); nothing is synthesised here.
+"""LUTs of engines, from a table of synthesis results (data/hardware/areas.csv); this module runs no synthesis.
 
     LUTs = all of LUT1 to LUT6 + LUTs as memory      (RAM32M and RAM64M are 4 LUTs, RAM32X1D and RAM64X1D are 2)
 
-The table is made by `python tests/reference/hardware_areas.py`. Its hashes say which Verilog was synthesised: that of a
-program (its steps) and that of the template around them.
+`python tests/reference/hardware_areas.py` makes the table. Its hashes identify the synthesised Verilog: one of the
+program (its steps) and one of the template around them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEMPLATE = re.compile(r"^module (?!step_)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Synthesis:
-    """One engine on one device family by one tool. luts: all; memory_luts: of them those that are memory.
+    """The synthesis of an engine for a device family by a tool. luts: all LUTs; memory_luts: those used as memory.
 
     Example:
         >>> from npexplore.hardware import syntheses
@@ -48,7 +48,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Luts:
-    """LUTs of an engine by several tools: the least, the mean and the most.
+    """LUTs of an engine over several tools: minimum, mean and maximum.
 
     Example:
         >>> from npexplore.hardware import Luts
@@ -62,7 +62,7 @@ class Luts:
 
 
 def table_of(file: Path) -> tuple[Synthesis, ...]:
-    """Return the syntheses of a table."""
+    """Return the syntheses in a CSV file."""
     numbers = "threads", "luts", "memory_luts", "flip_flops"
     return tuple(
         Synthesis(**{name: int(text) if name in numbers else text for name, text in row.items()})  # type: ignore[arg-type]
@@ -72,12 +72,12 @@ def table_of(file: Path) -> tuple[Synthesis, ...]:
 
 @cache
 def syntheses() -> tuple[Synthesis, ...]:
-    """Return all syntheses of the table."""
+    """Return all syntheses of the package's table."""
     return table_of(share(*TABLE))
 
 
 def hashes(text: str) -> tuple[str, str]:
-    """Return what tells an engine's Verilog from others: of its steps, and of the template around them."""
+    """Return the hashes of an engine's Verilog: (of its steps, of the template around them)."""
     match = TEMPLATE.search(text)
     if match is None:
         raise InputError("the text of an engine must have a module beside its steps, got none")
@@ -89,20 +89,24 @@ def hashes(text: str) -> tuple[str, str]:
 def engine_luts(
     program: str, threads: int, stores: str, family: str = "xc7", tool: str = "", scheduler: str = "ready"
 ) -> Luts:  # fmt: skip
-    """Return the LUTs of an engine; tool: the beginning of one's name, all of them where empty.
+    """Return the LUTs of an engine; tool: the beginning of a tool's name (empty: all tools).
 
-    program: the name of a synthesised step program. threads: contexts of the engine. stores: where contexts stand,
-    "registers" or "lut_ram". family: of the FPGA, as the synthesis tool calls it. scheduler: "ready" or "round_robin".
-    Raises InputError for an engine that the table does not have.
+    program: the name of a synthesised step program. threads: contexts of the engine. stores: what holds contexts,
+    "registers" or "lut_ram". family: the FPGA family, as the synthesis tool calls it. scheduler: "ready" or
+    "round_robin". Raises InputError for an engine that is not in the table.
     """
     parts_luts = [
-        one.luts for one in syntheses()
-        if (one.program, one.threads, one.stores, one.family) == (program, threads, stores, family)
-        and one.scheduler == scheduler and one.tool.startswith(tool)
+        row.luts for row in syntheses()
+        if (row.program, row.threads, row.stores, row.family) == (program, threads, stores, family)
+        and row.scheduler == scheduler and row.tool.startswith(tool)
     ]  # fmt: skip
     if not parts_luts:
         known = sorted(
-            {(o.program, o.threads, o.stores, o.scheduler, o.family) for o in syntheses() if o.program == program}
+            {
+                (synthesis.program, synthesis.threads, synthesis.stores, synthesis.scheduler, synthesis.family)
+                for synthesis in syntheses()
+                if synthesis.program == program
+            }
         )
         wanted = program, threads, stores, scheduler, family
         raise InputError(f"no engine {wanted} was synthesised; the nearest are {known}")
@@ -110,7 +114,9 @@ def engine_luts(
 
 
 def lut_slope(points: Sequence[tuple[int, float]]) -> float:
-    """Return by how many LUTs an engine grows with a thread: the straight line of least squares through points."""
-    x, y = [float(t) for t, _ in points], [v for _, v in points]
-    middle = fmean(x)
-    return sum((a - middle) * (b - fmean(y)) for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)
+    """Return the LUTs that an engine needs per additional thread: the least-squares slope of (threads, LUTs) points."""
+    threads, luts = [float(t) for t, _ in points], [v for _, v in points]
+    middle = fmean(threads)
+    return sum((a - middle) * (b - fmean(luts)) for a, b in zip(threads, luts, strict=True)) / sum(
+        (a - middle) ** 2 for a in threads
+    )

@@ -1,12 +1,12 @@
-"""The test bench as Verilog: packets in, verdicts out, lookups answered, every handshake stalled at random.
+"""The test bench of one engine, as Verilog: it sends packets, collects verdicts, answers lookups, stalls at random.
 
-    +stalls=S    of 16 cycles so many are stalled, on each handshake by itself (0: none)
-    +packets=N   packets of packets.hex, a vector of the registers that a packet begins with in each line
+    +stalls=S    stall each handshake independently in S of 16 cycles on average (0: never)
+    +packets=N   number of packets in packets.hex; each line holds the initial registers of a packet
 
-Written to results.txt: `tag registers` in the order in which packets leave, then `cycles N`, from the first packet
-taken to the last one left; to PORT.txt of a unit that only counts, what it is asked to count. Routes stand in the
-lookup units as prefixes, the longest first: no trie, so that a fault of one is no fault of the other. An answer stays
-until the engine takes it.
+The bench writes `tag registers` to results.txt in the order in which packets leave, then `cycles N`, counted from the
+first packet's entry to the last one's exit. A unit that only counts writes its calls to PORT.txt. Lookup units compare
+prefixes, the longest first, instead of walking a trie, so that they do not share errors with the trie. An answer stays
+valid until the engine takes it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from npexplore.hardware.verilog import Packed, Ports
 
 Routes = Sequence[tuple[int, int, int]]  # value, length, next hop; the longest prefixes first
 MOST_PACKETS = 1 << 16
-ENDS = ("valid", "ready", "who", "ask", "done", "take", "for", "reply")  # of a port
-DEPTH = 16  # of what waits in a lookup unit
+ENDS = ("valid", "ready", "who", "ask", "done", "take", "for", "reply")  # the signals of a port
+DEPTH = 16  # calls that may wait in a lookup unit
 
 
 def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, address_bits: int) -> str:
-    """Return a unit that answers in order, `DELAY` cycles after it is asked; routes: None where it only counts."""
+    """Return a unit that answers calls in order, `DELAY` cycles after each; routes: None for a unit that counts."""
     rows = []
     for value, length, hop in routes or ():
         low = address_bits - length
@@ -33,9 +33,9 @@ def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, ad
         f"    {_set(reply, '.kind', 'hit')}", f"    {_set(reply, '.is1', 'hop')}"
     ] if routes is not None else ["    answer = 1'b0;"]  # fmt: skip
     address = f"  wire [{address_bits - 1}:0] address = asked[head][{address_bits - 1}:0];"
-    lookup = ["  reg hit;", "  reg [31:0] hop;", address] if routes is not None else ["  integer told;"]
+    declarations = ["  reg hit;", "  reg [31:0] hop;", address] if routes is not None else ["  integer told;"]
     opened = [] if routes is not None else [f'  initial told = $fopen("{port}.txt", "w");']
-    written = [] if routes is not None else ['        $fdisplay(told, "%h", ask);']
+    log_lines = [] if routes is not None else ['        $fdisplay(told, "%h", ask);']
     body = ["    hit = 1'b0; hop = 32'd0;", *rows] if routes is not None else []
     lines = [
         f"module unit_{port} #(parameter WHO = 2, parameter DELAY = 12) (",
@@ -44,7 +44,7 @@ def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, ad
         f"  output [{reply.bits - 1}:0] reply\n);",
         f"  reg [{ask_bits - 1}:0] asked [0:{DEPTH - 1}];", f"  reg [WHO-1:0] whose [0:{DEPTH - 1}];",
         f"  reg [31:0] due [0:{DEPTH - 1}];", "  reg [31:0] now;", "  reg [3:0] head, tail;", "  reg [4:0] held;",
-        f"  reg [{reply.bits - 1}:0] answer;", "  reg offered;", *lookup,
+        f"  reg [{reply.bits - 1}:0] answer;", "  reg offered;", *declarations,
         f"  assign ready = (held != 5'd{DEPTH}) & ~stall_ask;",
         "  assign done = (held != 5'd0) & (now >= due[head]) & (offered | ~stall_reply);",
         "  assign for_whom = whose[head];", "  assign reply = answer;", *opened, "  always @* begin", *body, *answer,
@@ -54,7 +54,7 @@ def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, ad
         "    end else begin", "      now <= now + 32'd1;", "      offered <= done & ~take;",
         "      if (valid && ready) begin",
         "        asked[tail] <= ask; whose[tail] <= who; due[tail] <= now + DELAY; tail <= tail + 4'd1;",
-        *written, "      end",
+        *log_lines, "      end",
         "      if (done & take) head <= head + 4'd1;",
         "      held <= held + {4'd0, valid & ready} - {4'd0, done & take};", "    end", "  end", "endmodule",
     ]  # fmt: skip
@@ -70,7 +70,7 @@ def bench_text(
     ports: Ports, begins: Packed, results: Packed, routes: Mapping[str, Routes | None], address_bits: Mapping[str, int],
     threads: int, delay: int,
 ) -> str:  # fmt: skip
-    """Return the bench with a unit for each port. routes and address_bits: by accelerator; delay: cycles of a unit."""
+    """Return the bench with a unit per port. routes, address_bits: by accelerator; delay: cycles of an answer."""
     who = max(1, (threads - 1).bit_length())
     units, wires, links = [], [], []
     for k, (port, bits) in enumerate(ports.asks.items()):
@@ -121,7 +121,7 @@ def bench_text(
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write texts by file names into a folder, which is made; returns the files."""
+    """Write texts (file name -> text) into a folder, which is created if missing; return the files' paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

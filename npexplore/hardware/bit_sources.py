@@ -1,7 +1,7 @@
-"""Where each bit of a graph's nodes comes from: copied from an input, known, or computed.
+"""The source of each bit of a graph's nodes: a copy of an input's bit, a constant, or computed.
 
-Shifts, masks and sums of parts that do not overlap only move bits: a number put together from bytes is made of copies.
-Bits are those of the Verilog: as many as a node has, then its sign, which is 0 where it cannot be negative.
+Shifts, masks, and sums of parts that do not overlap only move bits, so that a number assembled from bytes consists of
+copies. Bits are those of the Verilog: a node's own bits, extended by its sign, or by 0 if it cannot be negative.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import chain
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.places import Bit
 
-Source = int | Bit | tuple[int, int]  # known to be 0 or 1; an input's bit; a node and a bit of it that is computed
+Source = int | Bit | tuple[int, int]  # the constant 0 or 1; an input's bit; a node and its computed bit
 MOST_KIN = 8
 
 
@@ -23,22 +23,22 @@ class Sources:
         self._kin: dict[tuple[int, int], tuple[Bit, ...]] = {}
 
     def of(self, at: int, bits: int) -> tuple[Source, ...]:
-        """Return the sources of so many bits of a node, the lowest first."""
-        for one in self.graph.under((at,)):
-            if one not in self._of:
-                self._of[one] = tuple(self._bit_sources(one))
+        """Return the sources of a node's lowest `bits` bits, lowest first."""
+        for node in self.graph.under((at,)):
+            if node not in self._of:
+                self._of[node] = tuple(self._bit_sources(node))
         return self._wide(at, bits)
 
     def kin(self, source: Source) -> tuple[Bit, ...]:
-        """Return the inputs' bits that a bit is in some case a copy of."""
+        """Return the bits of inputs of which a bit may be a copy."""
         if isinstance(source, int):
             return ()
         return (source,) if isinstance(source[0], str) else self._kin.get(source, ())
 
     def _wide(self, at: int, bits: int) -> tuple[Source, ...]:
-        own: tuple[Source, ...] = self._of[at]
-        fill = own[-1] if self.graph.nodes[at].lo < 0 else 0
-        return (own + (fill,) * (bits - len(own)))[:bits]
+        node_sources: tuple[Source, ...] = self._of[at]
+        fill = node_sources[-1] if self.graph.nodes[at].lo < 0 else 0
+        return (node_sources + (fill,) * (bits - len(node_sources)))[:bits]
 
     def _bit_sources(self, at: int) -> list[Source]:
         node = self.graph.nodes[at]
@@ -53,15 +53,15 @@ class Sources:
             return list(self._wide(node.args[0], bits + node.value)[node.value :])
         if node.op not in ("and", "or", "xor", "add", "mux"):
             return list(computed)
-        a, b = (self._wide(one, bits) for one in node.args[-2:])
-        if node.op == "add" and any(x != 0 and y != 0 for x, y in zip(a, b, strict=True)):
+        a_bits, b_bits = (self._wide(operand, bits) for operand in node.args[-2:])
+        if node.op == "add" and any(x != 0 and y != 0 for x, y in zip(a_bits, b_bits, strict=True)):
             return list(computed)
         if node.op == "mux":
-            for own, x, y in zip(computed, a, b, strict=True):
-                self._kin[own] = tuple(dict.fromkeys(chain(self.kin(x), self.kin(y))))[:MOST_KIN]
-            return [x if x == y else own for own, x, y in zip(computed, a, b, strict=True)]
+            for computed_bit, x, y in zip(computed, a_bits, b_bits, strict=True):
+                self._kin[computed_bit] = tuple(dict.fromkeys(chain(self.kin(x), self.kin(y))))[:MOST_KIN]
+            return [x if x == y else computed_bit for computed_bit, x, y in zip(computed, a_bits, b_bits, strict=True)]
         simple = _and if node.op == "and" else _or if node.op == "or" else _sum
-        return [simple(x, y, own) for own, x, y in zip(computed, a, b, strict=True)]
+        return [simple(x, y, computed_bit) for computed_bit, x, y in zip(computed, a_bits, b_bits, strict=True)]
 
 
 def _and(x: Source, y: Source, own: Source) -> Source:
@@ -77,5 +77,5 @@ def _or(x: Source, y: Source, own: Source) -> Source:
 
 
 def _sum(x: Source, y: Source, own: Source) -> Source:
-    """Return exclusive or, of which a sum without carries is one."""
+    """Return the source of x xor y, which is also the sum if there is no carry."""
     return y if x == 0 else x if y == 0 else 0 if x == y else own

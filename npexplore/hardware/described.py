@@ -1,4 +1,4 @@
-"""A step program of a user's own with what hardware must know beside it, and packets that try it.
+"""`StepHardware`: a user's step program with the additional facts that hardware needs, and packets that test it.
 
     hardware = StepHardware(
         compile_steps(program),
@@ -8,9 +8,10 @@
         accelerators={"lookup": lambda key: Answer(key & 7)},
     )
 
-Units say how hardware has accelerators: `Outside` behind a port, with the shape of the reply; `Inline` as part of the
-step. What those behind ports answer, Python says, and the test bench plays it back; one with a template answers itself:
-`Outside(Whole(0, 0xFFFF), template="integrity")` is the Internet checksum of a field.
+Units describe how hardware implements accelerators: `Outside` behind a port, with the shape of the reply, or `Inline`
+as part of the step. Python functions compute the answers of accelerators behind ports, and the test bench plays them
+back. An accelerator with a template answers in hardware: `Outside(Whole(0, 0xFFFF), template="integrity")` computes the
+Internet checksum of a field.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ TEMPLATES: Mapping[str, Accelerator] = {INTEGRITY: lambda data: Answer(internet_
 
 @dataclass(frozen=True)
 class StepHardware:
-    """A compiled program; shapes of what a packet begins with; kept values that are its answer; its accelerators.
+    """A compiled program with what hardware needs.
 
-    cases: given a number, so many packets to try it with (at most; names of `begins` with their values), else drawn.
+    begins: shapes of the initial values of a packet. results: names of the kept values that are the result. units: how
+    hardware implements accelerators. accelerators: functions that compute answers. cases: number -> at most as many
+    test packets (names in `begins` with values); the rest is drawn at random.
     """
 
     __hash__ = content_hash
@@ -64,31 +67,31 @@ class StepHardware:
 
     @property
     def answering(self) -> dict[str, Accelerator]:
-        """What accelerators behind ports answer: as Python says, or by the plain model of their template."""
+        """The functions that answer for accelerators behind ports: the user's, or the model of a template."""
         units = ((name, unit) for name, unit in self.units.items() if isinstance(unit, Outside) and unit.template)
         return {**self.accelerators, **{name: TEMPLATES[unit.template] for name, unit in units}}
 
     @cached_property
     def lowered(self) -> LoweredProgram:
-        """The program as graphs; raises ModelError for what hardware cannot have, with step, line and reason."""
+        """The program as graphs; raises ModelError, with step, line and reason, if it cannot become hardware."""
         return lower_program(self.compiled, self.units, self.begins, self.results)
 
     def run(self, case: Case, accelerators: Mapping[str, Accelerator] | None = None) -> Trace:
-        """Return what the step program makes of a packet; accelerators: in place of its own."""
+        """Run the step program on a packet and return its trace; accelerators: replace its own."""
         inline = {
             name: _answering(unit.run) for name, unit in self.units.items() if isinstance(unit, Inline)
         }  # fmt: skip
         return execute(self.compiled, {**inline, **self.answering, **(accelerators or {})}, **case)
 
     def tried(self, count: int, seed: int = 1) -> list[dict[str, Any]]:
-        """Return so many packets: its own first, then drawn ones, the same for a seed.
+        """Return `count` test packets: the user's first, then random ones, which the seed fixes.
 
-        What is drawn are ends of ranges, numbers that the program compares with and their neighbours, and any others.
+        Random values are ends of ranges, numbers with which the program compares, their neighbours, and any others.
         """
-        cases = [dict(one) for one in (self.cases(count) if self.cases is not None else ())][:count]
-        rng, near = np.random.default_rng(seed), _compared(self.lowered)
+        cases = [dict(case) for case in (self.cases(count) if self.cases is not None else ())][:count]
+        rng, compared_numbers = np.random.default_rng(seed), _compared(self.lowered)
         while len(cases) < count:
-            cases.append({name: _drawn(shape, name, rng, near) for name, shape in self.begins.items()})
+            cases.append({name: _drawn(shape, name, rng, compared_numbers) for name, shape in self.begins.items()})
         return cases
 
 
@@ -97,19 +100,19 @@ def _answering(run: Callable[..., Any]) -> Accelerator:
 
 
 def _compared(program: LoweredProgram) -> dict[str, list[int]]:
-    """Return by register the numbers that it, or some bits of it, are compared with; under "" all such numbers."""
+    """Return, by register, the numbers with which it or some of its bits are compared; all numbers under ""."""
     compared: dict[str, set[int]] = {}
     for step in program.steps.values():
         nodes = step.graph.nodes
         for node in nodes:
             sides = [nodes[at] for at in node.args] if node.op in ("eq", "lt") else []
-            for one, other in zip(sides, sides[::-1], strict=True):
-                if one.op == "const":
-                    shift, of = (other.value, nodes[other.args[0]]) if other.op == "shr" else (0, other)
-                    of = nodes[of.args[0]] if of.op == "and" else of
-                    near = {one.value + by << shift for by in (-1, 0, 1)}
-                    for name in dict.fromkeys(("", of.value if of.op == "input" else "")):
-                        compared.setdefault(name, set()).update(near)
+            for side, opposite in zip(sides, sides[::-1], strict=True):
+                if side.op == "const":
+                    shift, tested = (opposite.value, nodes[opposite.args[0]]) if opposite.op == "shr" else (0, opposite)
+                    tested = nodes[tested.args[0]] if tested.op == "and" else tested
+                    numbers = {side.value + offset << shift for offset in (-1, 0, 1)}
+                    for name in dict.fromkeys(("", tested.value if tested.op == "input" else "")):
+                        compared.setdefault(name, set()).update(numbers)
     return {name: sorted(numbers) for name, numbers in compared.items()}
 
 
@@ -120,25 +123,25 @@ def _drawn(shape: Shape, name: str, rng: np.random.Generator, near: Mapping[str,
         high = shape.length[1] if shape.tail else min(shape.length[1], shape.window)
         length = _number(shape.length[0], high, rng, [shape.window - 1, shape.window, shape.window + 1])
         data = bytearray(rng.bytes(length))
-        for k in range(min(length, shape.window)):
-            if f"{name}.{k}" in near and rng.integers(4):
-                data[k] = _number(0, BYTE, rng, near[f"{name}.{k}"])
+        for choice in range(min(length, shape.window)):
+            if f"{name}.{choice}" in near and rng.integers(4):
+                data[choice] = _number(0, BYTE, rng, near[f"{name}.{choice}"])
         return bytes(data)
     if isinstance(shape, Parts):
-        named = zip(shape.names(), shape.parts, strict=True)
-        parts = [_drawn(one, f"{name}.{part}", rng, near) for part, one in named]
+        named_parts = zip(shape.names(), shape.parts, strict=True)
+        parts = [_drawn(part_shape, f"{name}.{part}", rng, near) for part, part_shape in named_parts]
         return shape.kind(*parts) if hasattr(shape.kind, "_fields") else tuple(parts)
     if isinstance(shape, Fixed):
         return shape.value
-    k = int(rng.integers(len(shape.choices)))
-    return _drawn(shape.choices[k][1], f"{name}.is{k}", rng, near)
+    choice = int(rng.integers(len(shape.choices)))
+    return _drawn(shape.choices[choice][1], f"{name}.is{choice}", rng, near)
 
 
 def _number(lo: int, hi: int, rng: np.random.Generator, near: Sequence[int]) -> int:
-    known = [one for one in near if lo <= one <= hi]
+    candidates = [number for number in near if lo <= number <= hi]
     dice = int(rng.integers(4))
-    if dice < 2 and known:
-        return known[int(rng.integers(len(known)))]
+    if dice < 2 and candidates:
+        return candidates[int(rng.integers(len(candidates)))]
     if dice == 2:
         return (lo, hi)[int(rng.integers(2))]
     span = hi - lo + 1

@@ -1,18 +1,18 @@
 """The engine as Verilog: threads with their contexts, a scheduler, the three parts of a step (Gorilla, Secs. 3.3, 4.1).
 
-A packet takes a free thread. Each cycle one thread that waits for nothing does one thing: a cycle of the request
-builder for each piece of its step (a word of the scratchpad is read; the calls go out with the last), then, with all
-replies there, context edit and jump in one. A thread that would ask a port is not ready while one is taken. Packets
-leave as they are done. All streams are ready/valid: what is valid stays until it is taken.
+A packet takes a free thread. In each cycle, one ready thread runs: it spends a cycle of the request builder on each
+piece of its step (reading a word of the scratchpad; calls go out with the last piece), and, when all replies have
+arrived, one cycle on context edit and jump. A thread that is about to call is not ready while any port is busy. Packets
+leave as they finish. All streams are ready/valid: valid data stays until it is taken.
 
 scheduler (Sec. 4.5.2)   the thread of a cycle
-ready            the next ready one, cycle by cycle
-ready_on_stall   the same one until it is not ready, then the next ready one
-round_robin      strict turns: the next one with a packet, ready or not, once the one before has asked or is done
-packet_end       the same one until its packet is done
+ready            the next ready thread, in every cycle
+ready_on_stall   the same thread until it is not ready, then the next ready thread
+round_robin      strict turns: the next thread with a packet, ready or not, after the current one has called or finished
+packet_end       the same thread until its packet is finished
 
-Registers of a thread are one word of a memory with one place to write: a packet comes into it in a cycle without a
-context edit, and leaves it in any. `stores` says what memories are made of: LUTs (`lut_ram`) or flip-flops.
+The registers of a thread are one word of a memory with one write port: a packet enters in a cycle without a context
+edit, and may leave in any cycle. `stores` selects what memories are made of: LUTs (`lut_ram`) or flip-flops.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from npexplore.hardware.lowering import LoweredProgram
 from npexplore.hardware.places import Places
 from npexplore.hardware.verilog import Packed, Ports, step_module
 
-STRICT = {"round_robin": "asks | ends", "packet_end": "ends"}  # scheduler -> when the turn goes on
+STRICT = {"round_robin": "asks | ends", "packet_end": "ends"}  # scheduler -> condition for the next thread's turn
 SCHEDULERS = ("ready", "ready_on_stall", *STRICT)
-STORES = {"lut_ram": "distributed", "registers": "registers"}  # what memories are made of -> its name for tools
+STORES = {"lut_ram": "distributed", "registers": "registers"}  # material of memories -> the synthesis tools' name
 
 
 def store(stores: str) -> str:
-    """Return what is written before a memory, so that tools make it of LUTs or of flip-flops."""
+    """Return the Verilog attribute of a memory by which tools implement it with LUTs or with flip-flops."""
     return f'(* ram_style = "{STORES[one_of("stores", stores, STORES)]}" *)'
 
 
@@ -39,13 +39,12 @@ def engine_text(
     program: LoweredProgram, pieces: Mapping[str, int], context: Places, ports: Ports, begins: Packed,
     results: Packed, scheduler: str = "ready", stores: str = "registers", apart: bool = False,
 ) -> str:  # fmt: skip
-    """Return the engine and its steps. pieces: request cycles of each step; context: where registers stand;
+    """Return the Verilog of the engine and its steps.
 
-    begins, results: those that come in and go out.
+    pieces: request cycles of each step; context: the places of registers; begins, results: registers of packets that
+    enter and leave; apart: Verilator compiles identical engines only once.
 
-    apart: Verilator compiles the engine once for all that are alike.
-
-    Raises UnknownNameError for a scheduler or a store that is none of `SCHEDULERS` and `STORES`.
+    Raises UnknownNameError for a scheduler not in `SCHEDULERS` or a store not in `STORES`.
     """
     steps = [step_module(program, step, context, ports) for step in program.steps.values()]
     one_of("scheduler", scheduler, SCHEDULERS)
@@ -54,7 +53,7 @@ def engine_text(
 
 
 class _PortLines(NamedTuple):
-    """Verilog lines for the accelerators' ports: heads, wires, which are free, what asks, what answers, what resets."""
+    """Verilog lines for the accelerators' ports: declarations, wires, free ports, calls, answers, reset."""
 
     heads: list[str]
     wires: list[str]
@@ -67,14 +66,14 @@ class _PortLines(NamedTuple):
 def _port_lines(ports: Ports, made_of: str) -> _PortLines:
     heads, wires, free, taken, answers, reset = [], [], [], [], [], []
     for k, (port, bits) in enumerate(ports.asks.items()):
-        back = ports.replies[port].bits
+        reply_bits = ports.replies[port].bits
         heads += [
             f"  output reg {port}_valid", f"  input {port}_ready", f"  output reg [WHO-1:0] {port}_who",
             f"  output reg [{bits - 1}:0] {port}_ask", f"  input {port}_done", f"  output {port}_take",
             f"  input [WHO-1:0] {port}_for",
-            f"  input [{back - 1}:0] {port}_reply",
+            f"  input [{reply_bits - 1}:0] {port}_reply",
         ]  # fmt: skip
-        wires += [f"  {made_of} reg [{back - 1}:0] reply_{port} [0:THREADS-1];", f"  reg when_{port};"]
+        wires += [f"  {made_of} reg [{reply_bits - 1}:0] reply_{port} [0:THREADS-1];", f"  reg when_{port};"]
         wires += [f"  reg [{bits - 1}:0] ask_{port};", f"  assign {port}_take = 1'b1;"]
         free.append(f"~{port}_valid")
         taken += [
@@ -93,10 +92,10 @@ def _port_lines(ports: Ports, made_of: str) -> _PortLines:
 def _step_lines(
     names: Sequence[str], pieces: Mapping[str, int], ports: Ports, wide: int, width: int, count: int
 ) -> tuple[list[str], list[str]]:
-    """Return the wires of the steps, and the cases that choose among them."""
+    """Return the wires and instances of the steps, and the `case` branches that select one."""
     wires, choose = [], []
     for k, name in enumerate(names):
-        links = [
+        connections = [
             f".held(at[chosen] == {width}'d{k} ? now : {wide}'d0)",
             f".after(after_{name})",
             f".following(following_{name})",
@@ -107,16 +106,16 @@ def _step_lines(
         for port in ports.of[name]:
             wires.append(f"  wire when_{port}_{name};")
             wires.append(f"  wire [{ports.asks[port] - 1}:0] ask_{port}_{name};")
-            links += [f".reply_{port}(reply_{port}[chosen])", f".when_{port}(when_{port}_{name})"]
-            links.append(f".ask_{port}(ask_{port}_{name})")
+            connections += [f".reply_{port}(reply_{port}[chosen])", f".when_{port}(when_{port}_{name})"]
+            connections.append(f".ask_{port}(ask_{port}_{name})")
             chosen += [f"        when_{port} = when_{port}_{name};", f"        ask_{port} = ask_{port}_{name};"]
-        wires.append(f"  step_{name} of_{name} ({', '.join(links)});")
+        wires.append(f"  step_{name} of_{name} ({', '.join(connections)});")
         choose += [f"      {width}'d{k}: begin", *chosen, "      end"]
     return wires, choose
 
 
 def _turn_lines(scheduler: str, ports: Ports, steps: int, width: int, count: int) -> list[str]:
-    """Return the lines that say whose turn is next."""
+    """Return the lines that compute whose turn is next."""
     if scheduler not in STRICT:
         return ["  wire [WHO-1:0] next_turn = chosen;"]
     asks = " | ".join(f"when_{port}" for port in ports.asks) or "1'b0"
@@ -129,7 +128,7 @@ def _turn_lines(scheduler: str, ports: Ports, steps: int, width: int, count: int
 
 
 def _choice_lines(scheduler: str) -> list[str]:
-    """Return the lines that choose the thread of a cycle."""
+    """Return the lines that choose the running thread of a cycle."""
     wanted = "busy[index] & ~over[index]" if scheduler in STRICT else "ready[index]"
     offset = "1 + " if scheduler == "ready" else ""
     return [
@@ -145,7 +144,7 @@ def _choice_lines(scheduler: str) -> list[str]:
 def _clocked_lines(
     ports: _PortLines, out: Sequence[str], names: Sequence[str], start: str, width: int, count: int
 ) -> list[str]:
-    """Return what happens at the clock's edge: replies come in, a thread goes on, packets come and leave."""
+    """Return the clocked block: replies arrive, a thread advances, packets enter and leave."""
     return [
         "  always @(posedge clk) begin", "    if (rst) begin",
         "      busy <= 0; over <= 0; turn <= 0; out_valid <= 1'b0;",
@@ -174,36 +173,36 @@ def _engine(
 ) -> str:  # fmt: skip
     names, wide = list(program.steps), context.bits
     width, count = len(program.steps).bit_length(), max(1, max(pieces[name] for name in program.steps).bit_length())
-    many = max(1, len(ports.asks))
+    port_count = max(1, len(ports.asks))
     heads = [
         "  input clk", "  input rst", "  input in_valid", "  output in_ready", "  input [TAG-1:0] in_tag",
         f"  input [{begins.bits - 1}:0] in_packet", "  output reg out_valid", "  input out_ready",
         "  output reg [TAG-1:0] out_tag", f"  output reg [{results.bits - 1}:0] out_packet",
     ]  # fmt: skip
-    at_ports = _port_lines(ports, made_of)
-    heads += at_ports.heads
-    free = " & ".join(at_ports.free) or "1'b1"
+    port_lines = _port_lines(ports, made_of)
+    heads += port_lines.heads
+    free = " & ".join(port_lines.free) or "1'b1"
     wires, choose = _step_lines(names, pieces, ports, wide, width, count)
     defaults = [
         line for port in ports.asks for line in (f"    when_{port} = 1'b0;", f"    ask_{port} = {ports.asks[port]}'d0;")
     ]
     asking = " | ".join(
-        f"((step == {width}'d{k}) & (piece == {count}'d{pieces[name] - 1}))"
-        for k, name in enumerate(names) if ports.of[name]
+        f"((step == {width}'d{number}) & (piece == {count}'d{pieces[name] - 1}))"
+        for number, name in enumerate(names) if ports.of[name]
     ) or "1'b0"  # fmt: skip
     turn = _turn_lines(scheduler, ports, len(names), width, count)
-    out = [
+    leaving_lines = [
         f"        out_packet{results.slice(name)} <= {context.read(name, 'leaving_context')};" for name in results.at
     ]
     lines = [
         f"module engine #(parameter THREADS = 4, parameter WHO = 2, parameter TAG = 16) (\n{_joined(heads)}\n);",
         f"  {made_of} reg [{wide - 1}:0] contexts [0:THREADS-1];", f"  reg [{width - 1}:0] at [0:THREADS-1];",
-        f"  reg [{count - 1}:0] done [0:THREADS-1];", f"  reg [{many - 1}:0] owed [0:THREADS-1];",
+        f"  reg [{count - 1}:0] done [0:THREADS-1];", f"  reg [{port_count - 1}:0] owed [0:THREADS-1];",
         "  reg [TAG-1:0] tag [0:THREADS-1];", "  reg [THREADS-1:0] busy, over, ready;",
         "  reg [WHO-1:0] chosen, turn, free, leaving;", "  reg found, some_free, some_over;",
         f"  reg [{wide - 1}:0] after;", f"  reg [{width - 1}:0] following;", f"  reg [{count - 1}:0] pieces;",
         f"  wire [{wide - 1}:0] now = contexts[chosen];", f"  wire [{wide - 1}:0] leaving_context = contexts[leaving];",
-        *at_ports.wires, *wires, "  integer k, index, t;", f"  wire ports_free = {free};",
+        *port_lines.wires, *wires, "  integer k, index, t;", f"  wire ports_free = {free};",
         "  wire editing = found & (done[chosen] == pieces);",
         f"  function asking;\n    input [{width - 1}:0] step;\n    input [{count - 1}:0] piece;",
         f"    asking = {asking};\n  endfunction",
@@ -216,7 +215,7 @@ def _engine(
         "      if (over[t]) begin leaving = t[WHO-1:0]; some_over = 1'b1; end", "    end", "  end",
         "  always @* begin", "    after = now;", f"    following = {width}'d{len(names)};", f"    pieces = {count}'d1;",
         *defaults, "    case (at[chosen])", *choose, "      default: ;", "    endcase", "  end",
-        *_clocked_lines(at_ports, out, names, program.start, width, count),
+        *_clocked_lines(port_lines, leaving_lines, names, program.start, width, count),
         "  always @(posedge clk) if (editing | entering) contexts[written] <= editing ? after : entered;",
         "  integer k2;", "endmodule",
     ]  # fmt: skip
@@ -224,7 +223,7 @@ def _engine(
 
 
 def entered(context: Places, begins: Packed) -> list[str]:
-    """Return a context as a packet begins it, what it brings and zeros, as assignments; neighbours together."""
+    """Return the assignments of a new packet's context: its registers, and zeros; adjacent bits are one assignment."""
     lines = []
     brought = {place: bit for place, bit in context.enters.items() if bit[0] in begins.at}
     for low, count, bit in context.put(brought):

@@ -1,4 +1,4 @@
-"""Expressions of Python on values of a graph."""
+"""Evaluates Python expressions on symbolic values of a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from npexplore.hardware.values import UNBOUND, Blend, Bytes, Choice, Num, Refuse
 
 
 class KeptValues:
-    """What stands for the context in a step's body."""
+    """Stands for the context argument in a step's body."""
 
 
 class Method:
@@ -30,7 +30,7 @@ class Method:
 
 
 class Expressions(Operators):
-    """Evaluates expressions; what runs statements and calls functions stands in `Interpreter`."""
+    """Evaluates expressions; `Interpreter` adds statements and function calls."""
 
     context = KeptValues()
 
@@ -40,18 +40,18 @@ class Expressions(Operators):
         self.line, self.depth = "", 0
 
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-        """Call a function."""
+        """Call a function; `Interpreter` implements this."""
         raise RefusedError(f"{function!r} is called")
 
     def meet(self, test: int, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is kept where two ways meet."""
+        """Merge the kept values of two branches: those of `a` if the test is 1, else those of `b`."""
         if a is b:
             return dict(a)
         names = dict.fromkeys([*a, *b])
         return {name: self.values.merge(test, a.get(name, UNBOUND), b.get(name, UNBOUND)) for name in names}
 
     def is_context(self, value: Any) -> bool:
-        """Say whether a value is the context itself."""
+        """Return whether a value is the context itself."""
         return isinstance(value, KeptValues)
 
     def value(self, node: ast.expr, frame: Frame) -> Any:
@@ -65,8 +65,10 @@ class Expressions(Operators):
         return node.value
 
     def _of_joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Any:
-        parts = [self.value(one.value if isinstance(one, ast.FormattedValue) else one, frame) for one in node.values]
-        if not known(parts) or any(getattr(one, "format_spec", None) for one in node.values):
+        parts = [
+            self.value(part.value if isinstance(part, ast.FormattedValue) else part, frame) for part in node.values
+        ]
+        if not known(parts) or any(getattr(part, "format_spec", None) for part in node.values):
             raise RefusedError("text is made of a value known only in hardware, or with a format")
         return "".join(map(str, parts))
 
@@ -78,11 +80,11 @@ class Expressions(Operators):
 
     def _of_tuple(self, node: ast.Tuple, frame: Frame) -> Any:
         out: list[Any] = []
-        for one in node.elts:
-            if isinstance(one, ast.Starred):
-                out += [item for _, item in self.known.items(self.value(one.value, frame))]
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                out += [item for _, item in self.known.items(self.value(element.value, frame))]
             else:
-                out.append(self.value(one, frame))
+                out.append(self.value(element, frame))
         return tuple(out)
 
     def _of_list(self, node: ast.List, frame: Frame) -> Any:
@@ -95,16 +97,16 @@ class Expressions(Operators):
         return self.attribute(self.value(node.value, frame), node.attr)
 
     def attribute(self, of: Any, name: str) -> Any:
-        """Return an attribute of a value, of what a step keeps, or a method."""
+        """Return an attribute: a value that a step keeps, an attribute of a value, or a method."""
         if self.is_context(of):
             if self.step_state.get(name, UNBOUND) is UNBOUND:
                 raise RefusedError(f"{name!r} is used, but no earlier step has kept it")
             return self.values.pruned(self.step_state[name])
         if isinstance(of, Choice):
-            there = tuple(entry for entry in of.entries if entry[1] is not None)
-            if any(callable(getattr(one, name, None)) for _, one in there):
-                return Method(Choice(there), name)
-            return self.values.spread(Choice(there), lambda one: self.attribute(one, name))
+            bound_entries = tuple(entry for entry in of.entries if entry[1] is not None)
+            if any(callable(getattr(alternative, name, None)) for _, alternative in bound_entries):
+                return Method(Choice(bound_entries), name)
+            return self.values.spread(Choice(bound_entries), lambda alternative: self.attribute(alternative, name))
         if isinstance(of, Blend):
             if name in of.parts:
                 if of.parts[name] is UNBOUND:
@@ -123,25 +125,25 @@ class Expressions(Operators):
     def _of_call(self, node: ast.Call, frame: Frame) -> Any:
         function = self.value(node.func, frame)
         arguments: list[Any] = []
-        for one in node.args:
-            if isinstance(one, ast.Starred):
-                arguments += [item for _, item in self.known.items(self.value(one.value, frame))]
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                arguments += [item for _, item in self.known.items(self.value(argument.value, frame))]
             else:
-                arguments.append(self.value(one, frame))
-        named = {str(one.arg): self.value(one.value, frame) for one in node.keywords}
+                arguments.append(self.value(argument, frame))
+        named = {str(keyword.arg): self.value(keyword.value, frame) for keyword in node.keywords}
         return self.call(function, arguments, named)
 
     def call_other(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-        """Call what is not written as a Python function: classes, methods of values, built-in functions."""
+        """Call anything but a Python function: a class, a method of a value, or a built-in function."""
         if isinstance(function, Method):
             return self._method(function, arguments, named)
         if isinstance(function, type) and issubclass(function, enum.Enum):
             return arguments[0]  # numbers have no names in hardware
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
             return function(*arguments, **named)
-        own = getattr(function, "__self__", None)
-        if isinstance(own, Mapping) and function.__name__ == "get":
-            return self._looked_up(own, arguments[0], arguments[1] if len(arguments) > 1 else None)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, Mapping) and function.__name__ == "get":
+            return self._looked_up(owner, arguments[0], arguments[1] if len(arguments) > 1 else None)
         if function == int.from_bytes:
             return self._number_of(*arguments, **named)
         if function in self.known.of:
@@ -151,7 +153,7 @@ class Expressions(Operators):
     def _method(self, method: Method, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(method.of, Choice):
             return self.values.spread(
-                method.of, lambda one: self.call(self.attribute(one, method.name), arguments, named)
+                method.of, lambda alternative: self.call(self.attribute(alternative, method.name), arguments, named)
             )
         if method.name == "to_bytes" and isinstance(method.of, Num):
             return self._bytes_of(method.of, arguments[0])
@@ -160,8 +162,8 @@ class Expressions(Operators):
     def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Any:
         of = self.value(node.value, frame)
         if isinstance(node.slice, ast.Slice):
-            ends = [None if one is None else self.value(one, frame) for one in (node.slice.lower, node.slice.upper)]
-            return self.values.spread(of, lambda one: self._cut(one, *ends))
+            ends = [None if end is None else self.value(end, frame) for end in (node.slice.lower, node.slice.upper)]
+            return self.values.spread(of, lambda alternative: self._cut(alternative, *ends))
         return self.entry(of, self.value(node.slice, frame))
 
     def _of_binop(self, node: ast.BinOp, frame: Frame) -> Any:
@@ -178,44 +180,44 @@ class Expressions(Operators):
         return value
 
     def _of_boolop(self, node: ast.BoolOp, frame: Frame) -> Any:
-        both, mark, state_before = isinstance(node.op, ast.And), self.graph.mark(), self.step_state
+        is_and, mark, state_before = isinstance(node.op, ast.And), self.graph.mark(), self.step_state
         sides: list[tuple[Any, Any]] = []
-        for one in node.values:
-            value = self.value(one, frame)
+        for operand in node.values:
+            value = self.value(operand, frame)
             test = self.values.truth(value)
             sides.append((test, value))
             if isinstance(test, Num):
-                self.graph.assume(test.at, both)
-            elif bool(test) is not both:
+                self.graph.assume(test.at, is_and)
+            elif bool(test) is not is_and:
                 break
         self.graph.undo(mark)
         if any(value is not state_before.get(name) for name, value in self.step_state.items()):
             raise RefusedError("a value is kept inside 'and' or 'or'")
         out = sides[-1][1]
         for test, value in reversed(sides[:-1]):
-            ways = (out, value) if both else (value, out)
-            out = self.values.merge(self.values.node(test), *ways)
+            branches = (out, value) if is_and else (value, out)
+            out = self.values.merge(self.values.node(test), *branches)
         return out
 
     def _of_ifexp(self, node: ast.IfExp, frame: Frame) -> Any:
         test = self.values.truth(self.value(node.test, frame))
         if isinstance(test, int):
             return self.value(node.body if test else node.orelse, frame)
-        out, states, before = [], [], self.step_state
-        for truth, one in ((True, node.body), (False, node.orelse)):
+        results, states, state_before = [], [], self.step_state
+        for truth, branch in ((True, node.body), (False, node.orelse)):
             mark = self.graph.mark()
             self.graph.assume(test.at, truth)
-            self.step_state = before
-            out.append(self.value(one, frame))
+            self.step_state = state_before
+            results.append(self.value(branch, frame))
             states.append(self.step_state)
             self.graph.undo(mark)
         self.step_state = self.meet(test.at, *states)
-        return self.values.merge(test.at, *out)
+        return self.values.merge(test.at, *results)
 
     def _of_compare(self, node: ast.Compare, frame: Frame) -> Any:
         left, tests = self.value(node.left, frame), []
-        for op, one in zip(node.ops, node.comparators, strict=True):
-            right = self.value(one, frame)
+        for op, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.value(comparator, frame)
             tests.append(self.compare(type(op), left, right))
             left = right
         return self.values.every(tests) if len(tests) > 1 else tests[0]
@@ -232,7 +234,7 @@ class Expressions(Operators):
         items: list[tuple[int, Any]] = []
         self._turn(generators, item, frame.copy(), self.graph.const(1), items)
         if all(self.graph.constant(when) == 1 for when, _ in items):
-            return [one for _, one in items]
+            return [item for _, item in items]
         return Some(tuple(items))
 
     def _turn(
@@ -241,19 +243,19 @@ class Expressions(Operators):
         if not left:
             items.append((sure, self.value(item, frame)))
             return
-        for when, one in self.known.items(self.value(left[0].iter, frame)):
+        for when, element in self.known.items(self.value(left[0].iter, frame)):
             mark = self.graph.mark()
-            self.store(left[0].target, one, frame)
-            here = self.graph.binary("and", sure, when)
-            self.graph.assume(here, True)
+            self.store(left[0].target, element, frame)
+            condition = self.graph.binary("and", sure, when)
+            self.graph.assume(condition, True)
             for test in left[0].ifs:
                 passed = self.values.node(self.values.truth(self.value(test, frame)))
-                here = self.graph.binary("and", here, passed)
+                condition = self.graph.binary("and", condition, passed)
                 self.graph.assume(passed, True)
-            if self.graph.constant(here) != 0:
-                self._turn(left[1:], item, frame, here, items)
+            if self.graph.constant(condition) != 0:
+                self._turn(left[1:], item, frame, condition, items)
             self.graph.undo(mark)
 
     def store(self, target: ast.expr, value: Any, frame: Frame) -> None:
-        """Give a value to a name."""
+        """Assign a value to a target; `Interpreter` implements this."""
         raise RefusedError("a name is assigned inside an expression")

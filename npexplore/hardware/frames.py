@@ -1,4 +1,4 @@
-"""What a function that is being run has: its names, and where it has returned."""
+"""`Frame`: the state of a function that the interpreter runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class Frame:
-    """A function being run: its names, whether it has returned in any case, and where it returned.
+    """The state of a running function: its names, whether it has returned on all paths (`over`), and its returns.
 
-    returns: (test, value, what was kept then), in order; the first of which the test is 1 counts.
+    returns: (test, value, kept values at that point) in order; the first one whose test is 1 applies.
     """
 
     def __init__(self, names: Mapping[str, Any], file: str) -> None:
@@ -18,7 +18,7 @@ class Frame:
         self.returns: list[tuple[int, Any, dict[str, Any]]] = []
 
     def copy(self) -> Frame:
-        """Return a frame that goes its own way from here."""
+        """Return a frame for one branch: it has the same names and no returns yet."""
         frame = Frame(self.outer, self.file)
         frame.names = dict(self.names)
         return frame

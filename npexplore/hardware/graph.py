@@ -1,16 +1,16 @@
-"""A graph of expressions over whole numbers: plain data that any back end can read, and that Python can evaluate.
+"""A graph of expressions over integers: plain data that any back end can read, and that Python can evaluate.
 
-    node = (op, args, value, lo, hi)      args: earlier nodes      lo, hi: the least and the largest value it can have
+    node = (op, args, value, lo, hi)      args: earlier nodes      lo, hi: its smallest and largest value
 
-A node means what Python means by the same operation on whole numbers; its bits follow from lo and hi (two's complement
-where lo is negative). Equal nodes are one node. While a graph is built, facts that hold on the way being looked at (a
-test that was passed) narrow ranges; a node that is narrower than elsewhere is another node.
+A node has the meaning of the same Python operation on integers; its width in bits follows from lo and hi (two's
+complement if lo is negative). Equal nodes are stored once. While a graph is built, facts that hold on the current path
+(a test that was passed) narrow ranges; a node with a narrower range than elsewhere is a different node.
 
     const  input           value: the number, the input's name
     add sub mul and or xor eq lt           of two nodes
     shl shr mod            of one node; value: by how much
     mux                    of (test, then, otherwise)
-    table                  of an index; value: an entry for each index from 0 on
+    table                  of an index; value: the entry of each index, from 0
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from npexplore.hardware.ranges import BINARY, combined, fold_range, trailing_zer
 
 
 class Node(NamedTuple):
-    """One operation; see the module for `op`, `args` and `value`; lo and hi: the values it can have."""
+    """An operation; the module describes `op`, `args` and `value`; lo, hi: the range of its values."""
 
     op: str
     args: tuple[int, ...]
@@ -32,14 +32,14 @@ class Node(NamedTuple):
 
     @property
     def bits(self) -> int:
-        """Bits that hold every value, a sign among them where lo is negative; at least 1."""
+        """The number of bits that hold every value, with a sign bit if lo is negative; at least 1."""
         if self.lo >= 0:
             return max(1, self.hi.bit_length())
         return max((-self.lo - 1).bit_length(), max(self.hi, 0).bit_length()) + 1
 
 
 class Graph:
-    """Nodes in the order they were made, each behind its arguments; built with folding of what is known."""
+    """Nodes in order of creation, each after its arguments; constants are folded during construction."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -50,7 +50,7 @@ class Graph:
         self._under: dict[tuple[int, ...], list[int]] = {}
 
     def node(self, op: str, args: tuple[int, ...], value: Any, lo: int, hi: int) -> int:
-        """Return the number of a node, which is made where there is none like it."""
+        """Return the index of a node, which is created if no equal node exists."""
         if lo == hi and op != "const":
             return self.const(lo)
         new_node = Node(op, args, value, lo, hi)
@@ -61,25 +61,25 @@ class Graph:
         return at
 
     def const(self, value: int) -> int:
-        """Return a number."""
+        """Return a constant."""
         return self.node("const", (), int(value), int(value), int(value))
 
     def input(self, name: str, lo: int, hi: int) -> int:
-        """Return an input, of a name and a range."""
+        """Return an input with a name and a range."""
         return self.node("input", (), name, lo, hi)
 
     def range(self, at: int) -> tuple[int, int]:
-        """Return the least and the largest value of a node on the way that is being looked at."""
+        """Return the smallest and the largest value of a node on the current path."""
         node = self.nodes[at]
         return self._facts.get(at, (node.lo, node.hi))
 
     def constant(self, at: int) -> int | None:
-        """Return the value of a node that can only have one on this way, else None."""
+        """Return the value of a node that can have only one value on the current path, else None."""
         lo, hi = self.range(at)
         return lo if lo == hi else None
 
     def mark(self) -> int:
-        """Return a mark for `undo`."""
+        """Return a mark to which `undo` can return."""
         return len(self._trail)
 
     def undo(self, mark: int) -> None:
@@ -92,16 +92,16 @@ class Graph:
                 self._facts[at] = before
 
     def narrow(self, at: int, lo: int, hi: int) -> None:
-        """Let a node be within a range from here on, until it is undone."""
+        """Restrict a node to a range until `undo`."""
         old = self.range(at)
         new = max(lo, old[0]), min(hi, old[1])
-        if new == old or new[0] > new[1]:  # the latter: nobody comes this way
+        if new == old or new[0] > new[1]:  # no news, or an impossible path
             return
         self._trail.append((at, self._facts.get(at)))
         self._facts[at] = new
 
     def assume(self, at: int, truth: bool) -> None:
-        """Let a test be passed or failed from here on, until it is undone."""
+        """Assume until `undo` that a test is passed (truth) or failed."""
         node = self.nodes[at]
         if node.lo < 0 or node.hi > 1:
             return
@@ -112,8 +112,8 @@ class Graph:
         if node.op == "xor" and self.nodes[node.args[1]].value == 1:
             self.assume(node.args[0], not truth)
         elif (node.op == "and" and truth) or (node.op == "or" and not truth):
-            for one in node.args:
-                self.assume(one, truth)
+            for operand in node.args:
+                self.assume(operand, truth)
         elif node.op == "eq":
             self._assume_equal(node.args[0], node.args[1], truth)
         elif node.op == "lt":
@@ -126,15 +126,15 @@ class Graph:
                 self.narrow(b, high[0], low[1])
 
     def _assume_equal(self, a: int, b: int, truth: bool) -> None:
-        for one, other in ((a, b), (b, a)):
-            lo, hi = self.range(one)
+        for node, other_node in ((a, b), (b, a)):
+            lo, hi = self.range(node)
             if truth:
-                self.narrow(one, *self.range(other))
-            elif (value := self.constant(other)) is not None:
-                self.narrow(one, lo + (value == lo), hi - (value == hi))
+                self.narrow(node, *self.range(other_node))
+            elif (value := self.constant(other_node)) is not None:
+                self.narrow(node, lo + (value == lo), hi - (value == hi))
 
     def zeros(self, at: int) -> int:
-        """Return how many low bits of a node are known to be 0 (of the number 0: 64)."""
+        """Return the number of low bits of a node that are always 0 (for the constant 0: 64)."""
         if at not in self._zeros:
             node = self.nodes[at]
             self._zeros[at] = trailing_zeros(node.op, node.value, [self.zeros(arg) for arg in node.args])
@@ -180,15 +180,15 @@ class Graph:
         if op in ("and", "or") and right is not None and (lo, hi) == (0, 1) and right in (0, 1):
             return a if right == (op == "and") else b
         if op == "xor" and right == 1 and self.nodes[a].op == "xor" and self.nodes[a].args[1] == b:
-            return self.nodes[a].args[0]  # not not
+            return self.nodes[a].args[0]  # double negation
         return None
 
     def _in_table(self, op: str, a: int, b: int, left: int | None, right: int | None) -> int | None:
-        """Return the operation done on every entry of a table, where the other side is a number."""
+        """Return a table with the operation applied to every entry, if one operand is a table, the other a constant."""
         if right is not None and self.nodes[a].op == "table":
-            return self.table(self.nodes[a].args[0], [BINARY[op](one, right) for one in self.nodes[a].value])
+            return self.table(self.nodes[a].args[0], [BINARY[op](entry, right) for entry in self.nodes[a].value])
         if left is not None and self.nodes[b].op == "table":
-            return self.table(self.nodes[b].args[0], [BINARY[op](left, one) for one in self.nodes[b].value])
+            return self.table(self.nodes[b].args[0], [BINARY[op](left, entry) for entry in self.nodes[b].value])
         return None
 
     def _folded(self, a: int, b: int, lo: int, hi: int) -> tuple[int, int]:
@@ -202,14 +202,14 @@ class Graph:
         return lo, hi
 
     def shift(self, op: str, a: int, by: int) -> int:
-        """Return a node shifted by a number: shl or shr."""
+        """Return a node shifted by a constant; op: shl or shr."""
         if by == 0:
             return a
         lo, hi = self.range(a)
         if op == "shl":
             return self.node(op, (a,), by, lo << by, hi << by)
         if self.nodes[a].op == "table":
-            return self.table(self.nodes[a].args[0], [one >> by for one in self.nodes[a].value])
+            return self.table(self.nodes[a].args[0], [entry >> by for entry in self.nodes[a].value])
         return self.node(op, (a,), by, lo >> by, hi >> by)
 
     def modulo(self, a: int, by: int) -> int:
@@ -224,7 +224,7 @@ class Graph:
         return self.binary("xor", a, self.const(1))
 
     def mux(self, test: int, then: int, otherwise: int) -> int:
-        """Return one node where a test is 1 and another where it is 0."""
+        """Return `then` if a test is 1, else `otherwise`."""
         known = self.constant(test)
         if known is not None or then == otherwise:
             return then if known != 0 else otherwise
@@ -235,43 +235,47 @@ class Graph:
         if self.nodes[otherwise].op == "mux" and self.nodes[otherwise].args[0] == test:
             otherwise = self.nodes[otherwise].args[2]
         ranges = []
-        for truth, one in ((True, then), (False, otherwise)):
+        for truth, branch in ((True, then), (False, otherwise)):
             mark = self.mark()
             self.assume(test, truth)
-            ranges.append(self.range(one))
+            ranges.append(self.range(branch))
             self.undo(mark)
-        sure, zero = self.constant(then), self.constant(otherwise)
-        if sure == 1 and zero == 0:
+        then_value, otherwise_value = self.constant(then), self.constant(otherwise)
+        if then_value == 1 and otherwise_value == 0:
             return test
-        if sure == 0 and zero == 1:
+        if then_value == 0 and otherwise_value == 1:
             return self.invert(test)
         if all(self.nodes[at].lo >= 0 and self.nodes[at].hi <= 1 for at in (then, otherwise)):
-            if sure is not None:
-                return self.binary("or", test, otherwise) if sure else self.binary("and", self.invert(test), otherwise)
-            if zero is not None:
-                return self.binary("or", self.invert(test), then) if zero else self.binary("and", test, then)
+            if then_value is not None:
+                return (
+                    self.binary("or", test, otherwise)
+                    if then_value
+                    else self.binary("and", self.invert(test), otherwise)
+                )
+            if otherwise_value is not None:
+                return self.binary("or", self.invert(test), then) if otherwise_value else self.binary("and", test, then)
         lo, hi = min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
         return self.node("mux", (test, then, otherwise), None, lo, hi)
 
     def table(self, index: int, values: Sequence[int]) -> int:
-        """Return the entry of a list of numbers at an index; what stands beyond the index's range is left out."""
+        """Return the entry of a list of numbers at an index; entries beyond the index's range are left out."""
         node = self.nodes[index]
         if node.op == "table":
-            return self.table(node.args[0], [values[one] for one in node.value])
+            return self.table(node.args[0], [values[index_value] for index_value in node.value])
         lo, hi = self.range(index)
-        entries = tuple(int(one) for one in values[: hi + 1])
+        entries = tuple(int(value) for value in values[: hi + 1])
         used = entries[max(lo, 0) :]
         if set(used) == {0, 1} and sum(used) == 1:
             return self.binary("eq", index, self.const(entries.index(1, max(lo, 0))))
         return self.node("table", (index,), entries, min(used), max(used))
 
     def evaluate(self, inputs: Mapping[str, int], wanted: Iterable[int]) -> dict[int, int]:
-        """Return the values of nodes for values of the inputs; raises KeyError for an input that is not given."""
+        """Return the values of nodes for given input values; raises KeyError for a missing input."""
         needed = list(wanted)
         values: dict[int, int] = {}
         for at in self.under(needed):
             node = self.nodes[at]
-            args = [values[one] for one in node.args]
+            args = [values[arg] for arg in node.args]
             if node.op == "input":
                 values[at] = int(inputs[node.value])
             elif node.op == "const":
@@ -287,7 +291,7 @@ class Graph:
         return {at: values[at] for at in needed}
 
     def under(self, wanted: Iterable[int]) -> list[int]:
-        """Return the nodes that some nodes are made of, themselves among them, in order."""
+        """Return, in order, some nodes and all nodes on which they depend."""
         key = tuple(wanted)
         if key in self._under:
             return self._under[key]

@@ -1,8 +1,9 @@
-"""Runs Python functions on values of a graph: both ways of a test are gone, and meet again behind it.
+"""Runs Python functions on symbolic values: it executes both branches of a test and merges their results.
 
-A test that is known decides; another one runs both branches, each knowing that it was passed or failed, and what they
-leave is merged. A function that returned on one way goes on for the other. So the work grows with the text, not with
-the number of ways through it. Whatever hardware cannot have raises RefusedError with the line.
+A test with a known value selects a branch. Any other test runs both branches, each with the fact that the test was
+passed or failed, and the results are merged. A function that returns in one branch continues for the other. The work
+therefore grows with the length of the text, not with the number of paths. Code that hardware cannot implement raises
+RefusedError with its line.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from npexplore.hardware.frames import Frame
 from npexplore.hardware.sources import names_of, tree_of
 from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, known
 
-MOST_ROUNDS = 16  # of a loop that ends by a test
-MOST_CALLS = 40  # within each other
+MOST_ROUNDS = 16  # iterations of a loop that a test ends
+MOST_CALLS = 40  # depth of nested calls
 
 
 class Interpreter(Expressions):
-    """Runs functions over one graph; `kept` is the context of the step that is being run.
+    """Runs functions over one graph; `step_state` holds the context of the running step.
 
-    on_return: told what the function that is run returns, at each place where it does, with what holds there.
+    on_return: called with the value at each return of the outermost function, while the facts of that path hold.
     """
 
     on_return: Callable[[Any], None] | None = None
 
     def run(self, function: Any, *arguments: Any) -> Any:
-        """Return what a function returns; raises RefusedError with file and line."""
+        """Run a function and return its result; raises RefusedError with file and line."""
         self.line, self.depth = "", 0
         try:
             return self.call(function, list(arguments), {})
@@ -57,7 +58,7 @@ class Interpreter(Expressions):
                 self.block(tree.body, frame)
                 if not frame.over:
                     self._returns(None, frame)
-        except (IndexError, KeyError, AttributeError):  # of a choice, this is one that nobody comes by
+        except (IndexError, KeyError, AttributeError):  # an impossible alternative of a choice
             self.step_state = state_before
             raise
         finally:
@@ -67,7 +68,7 @@ class Interpreter(Expressions):
         return self._joined(frame.returns)
 
     def _joined(self, returns: Sequence[tuple[int, Any, dict[str, Any]]]) -> Any:
-        """Return what a function returned, and let what was kept be as it was then."""
+        """Merge the results of a function's returns, and the kept values at each of them."""
         if not returns:
             return UNBOUND
         _, out, self.step_state = returns[-1]
@@ -80,7 +81,7 @@ class Interpreter(Expressions):
     def _bound(
         function: types.FunctionType, wanted: ast.arguments, arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> dict[str, Any]:
-        order = [one.arg for one in (*wanted.posonlyargs, *wanted.args)]
+        order = [parameter.arg for parameter in (*wanted.posonlyargs, *wanted.args)]
         names = dict(zip(reversed(order), reversed(function.__defaults__ or ()), strict=False))
         names |= function.__kwdefaults__ or {}
         names |= dict(zip(order, arguments, strict=False)) | dict(named)
@@ -89,7 +90,7 @@ class Interpreter(Expressions):
         return names
 
     def block(self, statements: Sequence[ast.stmt], frame: Frame) -> None:
-        """Run statements until the function has returned in any case."""
+        """Run statements until the function has returned on all paths."""
         for statement in statements:
             if frame.over:
                 return
@@ -117,10 +118,10 @@ class Interpreter(Expressions):
         """Do nothing."""
 
     def _do_assert(self, statement: ast.Assert, frame: Frame) -> None:
-        """Do nothing: a promise to the reader of types."""
+        """Do nothing: assertions serve type checkers only."""
 
     def _do_raise(self, statement: ast.Raise, frame: Frame) -> None:
-        """Nobody comes this way."""
+        """End the path: it is impossible in a correct program."""
         frame.over = True
 
     def _do_assign(self, statement: ast.Assign, frame: Frame) -> None:
@@ -138,14 +139,14 @@ class Interpreter(Expressions):
         self.store(statement.target, self.value(joined, frame), frame)
 
     def store(self, target: ast.expr, value: Any, frame: Frame) -> None:
-        """Give a value to a name, to names, or to what the step keeps."""
+        """Assign a value to a name, to several names, to an entry of bytes, or to a value that the step keeps."""
         if isinstance(target, ast.Starred):
             target = target.value
         if isinstance(target, ast.Name):
             frame.names[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            for one, part in zip(target.elts, _parts(value, target.elts), strict=True):
-                self.store(one, part, frame)
+            for element, part in zip(target.elts, _parts(value, target.elts), strict=True):
+                self.store(element, part, frame)
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             self._put(target.value.id, self.value(target.slice, frame), value, frame)
         elif isinstance(target, ast.Attribute) and self.is_context(self.value(target.value, frame)):
@@ -154,39 +155,45 @@ class Interpreter(Expressions):
             raise RefusedError("a step may only change what it keeps and its own variables")
 
     def _put(self, name: str, at: Any, value: Any, frame: Frame) -> None:
-        """Give a name bytes of which one is another: nobody else has them."""
-        of = frame.names.get(name)
-        whole = Bytes(tuple(of), len(of), len(of)) if isinstance(of, bytearray) else of
-        if not isinstance(whole, Bytes) or not isinstance(at, int) or not 0 <= at < len(whole.data):
+        """Assign to a name a copy of its bytes with one byte replaced; no other name shares these bytes."""
+        current_value = frame.names.get(name)
+        current_bytes = (
+            Bytes(tuple(current_value), len(current_value), len(current_value))
+            if isinstance(current_value, bytearray)
+            else current_value
+        )
+        if not isinstance(current_bytes, Bytes) or not isinstance(at, int) or not 0 <= at < len(current_bytes.data):
             raise RefusedError("a step may only change what it keeps and its own variables")
-        data = (*whole.data[:at], value, *whole.data[at + 1 :])
-        frame.names[name] = Bytes(data, whole.count, whole.length, whole.tail)
+        data = (*current_bytes.data[:at], value, *current_bytes.data[at + 1 :])
+        frame.names[name] = Bytes(data, current_bytes.count, current_bytes.length, current_bytes.tail)
 
     def _do_if(self, statement: ast.If, frame: Frame) -> None:
         test = self.values.truth(self.value(statement.test, frame))
         if isinstance(test, int):
             self.block(statement.body if test else statement.orelse, frame)
             return
-        before, sides = self.step_state, []
+        state_before, sides = self.step_state, []
         for truth, statements in ((True, statement.body), (False, statement.orelse)):
             mark, side = self.graph.mark(), frame.copy()
-            self.step_state = before
+            self.step_state = state_before
             self.graph.assume(test.at, truth)
             self.block(statements, side)
             self.graph.undo(mark)
             sides.append((side, self.step_state))
-        (yes, yes_state), (no, other) = sides
-        for here, side in ((test.at, yes), (self.graph.invert(test.at), no)):
-            frame.returns += [(self.graph.binary("and", here, when), *rest) for when, *rest in side.returns]
+        (yes, yes_state), (no, no_state) = sides
+        for condition, side in ((test.at, yes), (self.graph.invert(test.at), no)):
+            frame.returns += [
+                (self.graph.binary("and", condition, when), *value_and_state) for when, *value_and_state in side.returns
+            ]
         if yes.over or no.over:
             frame.over = yes.over and no.over
-            frame.names, self.step_state = (no.names, other) if yes.over else (yes.names, yes_state)
-            self.graph.assume(test.at, no.over)  # who is still here came the other way
+            frame.names, self.step_state = (no.names, no_state) if yes.over else (yes.names, yes_state)
+            self.graph.assume(test.at, no.over)  # only the branch that has not returned continues
             return
         for name in dict.fromkeys([*yes.names, *no.names]):
             pair = yes.names.get(name, UNBOUND), no.names.get(name, UNBOUND)
             frame.names[name] = self.values.merge(test.at, *pair)
-        self.step_state = self.meet(test.at, yes_state, other)
+        self.step_state = self.meet(test.at, yes_state, no_state)
 
     def _do_for(self, statement: ast.For, frame: Frame) -> None:
         for when, item in self.known.items(self.value(statement.iter, frame)):
@@ -200,52 +207,54 @@ class Interpreter(Expressions):
         self.block(statement.orelse, frame)
 
     def _guarded(self, when: int, item: Any, statement: ast.For, frame: Frame) -> None:
-        name = " item"  # no name of a program
+        name = " item"  # not a valid Python name
         frame.names[name], frame.names[" when"] = item, Num(when)
         test = ast.copy_location(ast.Name(" when", ast.Load()), statement)
-        taken = ast.copy_location(ast.Assign([statement.target], ast.Name(name, ast.Load())), statement)
-        self._do_if(ast.copy_location(ast.If(test, [taken, *statement.body], []), statement), frame)
+        assignment = ast.copy_location(ast.Assign([statement.target], ast.Name(name, ast.Load())), statement)
+        self._do_if(ast.copy_location(ast.If(test, [assignment, *statement.body], []), statement), frame)
 
     def _do_while(self, statement: ast.While, frame: Frame) -> None:
         for _ in range(MOST_ROUNDS):
             if self.values.truth(self.value(statement.test, frame)) == 0 or frame.over:
                 return
-            once = ast.copy_location(ast.If(statement.test, statement.body, []), statement)
-            self._do_if(once, frame)
+            guarded_body = ast.copy_location(ast.If(statement.test, statement.body, []), statement)
+            self._do_if(guarded_body, frame)
         self.line = place(frame.file, statement.lineno)
         raise RefusedError(f"a loop without bound: its test may still hold after {MOST_ROUNDS} rounds")
 
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-        """Call whatever is called: Python's own, a class, a method, a function of steps."""
+        """Call anything: a native function, a class, a method, or a Python function."""
         if isinstance(function, partial):
             return self.call(function.func, [*function.args, *arguments], {**function.keywords, **named})
         if self._native(function, arguments, named):
             return function(*arguments, **named)
         if isinstance(function, types.MethodType):
             if function.__name__ == "_replace" and isinstance(function.__self__, tuple):
-                return function(*arguments, **named)  # only puts values elsewhere
+                return function(*arguments, **named)  # only copies values
             return self.call(function.__func__, [function.__self__, *arguments], named)
         if isinstance(function, types.FunctionType):
-            for k, one in enumerate(arguments):
-                if isinstance(one, Choice) and (_each(one, _of_known_length) or _each(one, _is_plain_tuple)):
-                    ways = partial(self._with, function, arguments, named, k)
-                    return self.values.spread(one, ways)
+            for k, argument in enumerate(arguments):
+                if isinstance(argument, Choice) and (
+                    _each(argument, _of_known_length) or _each(argument, _is_plain_tuple)
+                ):
+                    call_with = partial(self._with, function, arguments, named, k)
+                    return self.values.spread(argument, call_with)
             return self.invoke(function, arguments, named)
         return self.call_other(function, arguments, named)
 
     def _with(self, function: Any, arguments: list[Any], named: dict[str, Any], at: int, one: Any) -> Any:
-        """Call with one of the strings of bytes that an argument may be: each has its own length."""
+        """Call a function with argument `at` replaced by one of its alternatives; each has its own length."""
         return self.call(function, [*arguments[:at], one, *arguments[at + 1 :]], named)
 
     def _native(self, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
-        """Say whether Python itself can call: everything is known, and what the step keeps is out of reach."""
+        """Return whether Python itself can call: all arguments are known, and none is the context."""
         inner = getattr(function, "__self__", None)
         all_known = known(list(arguments)) and known(list(named.values())) and known(inner)
         return callable(function) and all_known and not any(map(self.is_context, (*arguments, inner)))
 
 
 def _each(value: Choice, what: Callable[[Any], bool]) -> bool:
-    return all(what(one) for _, one in value.entries)
+    return all(what(alternative) for _, alternative in value.entries)
 
 
 def _is_plain_tuple(value: Any) -> bool:
@@ -253,18 +262,20 @@ def _is_plain_tuple(value: Any) -> bool:
 
 
 def _parts(value: Any, targets: Sequence[ast.expr]) -> list[Any]:
-    """Return the parts that names get, of which one may take several; raises RefusedError where they do not fit."""
-    several = [k for k, one in enumerate(targets) if isinstance(one, ast.Starred)]
-    least = len(targets) - len(several)
-    fits = isinstance(value, (tuple, list)) and (len(value) >= least if several else len(value) == least)
+    """Return the part for each target of an unpacking, one possibly starred; raises RefusedError if they do not fit."""
+    starred = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    single_targets = len(targets) - len(starred)
+    fits = isinstance(value, (tuple, list)) and (
+        len(value) >= single_targets if starred else len(value) == single_targets
+    )
     if not fits and value == ():
-        raise IndexError("nothing is taken apart")  # nobody comes this way of a choice
+        raise IndexError("nothing is taken apart")  # an impossible alternative of a choice
     if not fits:
         raise RefusedError("a value is unpacked into more or fewer names than it has parts")
-    if not several:
+    if not starred:
         return list(value)
-    k, more = several[0], len(value) - least
-    return [*value[:k], tuple(value[k : k + more]), *value[k + more :]]
+    k, starred_count = starred[0], len(value) - single_targets
+    return [*value[:k], tuple(value[k : k + starred_count]), *value[k + starred_count :]]
 
 
 def _of_known_length(value: Any) -> bool:
@@ -272,7 +283,7 @@ def _of_known_length(value: Any) -> bool:
 
 
 def place(file: str, line: int) -> str:
-    """Return a line as people find it: folder, file, number."""
+    """Return a line as FOLDER/FILE:LINE."""
     return f"{'/'.join(Path(file).parts[-2:])}:{line}"
 
 

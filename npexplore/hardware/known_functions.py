@@ -1,4 +1,4 @@
-"""Python's own functions on values that are known only in hardware."""
+"""Python's built-in functions on symbolic values, which are known only in hardware."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from npexplore.hardware.operations import Values
 from npexplore.hardware.values import Bytes, Choice, Num, RefusedError, Some, is_number, known, value_text
 
-MOST_TURNS = 256  # of a loop whose end is known only in hardware
+MOST_TURNS = 256  # iterations of a loop whose end is known only in hardware
 
 
 class Builtins:
-    """Functions by what they stand for; items of lists come as (test, value), the test 1 where an item is sure."""
+    """Built-in functions and their symbolic versions; list items are (test, value), with test 1 for certain items."""
 
     def __init__(self, values: Values) -> None:
         self.values = values
@@ -24,21 +24,21 @@ class Builtins:
         }  # fmt: skip
 
     def items(self, value: Any) -> list[tuple[int, Any]]:
-        """Return the items of a list with the test of each."""
+        """Return the items of a list as (test, value)."""
         sure = self.values.graph.const(1)
         if isinstance(value, Some):
             return list(value.entries)
         if isinstance(value, Bytes):
             if value.tail or not isinstance(value.count, int):
                 raise RefusedError("a loop without bound: it goes over all bytes of a packet")
-            within = [self.values.less(k, value.length) for k in range(value.count)]
-            return [(self.values.node(here), value.data[k]) for k, here in enumerate(within)]
+            within = [self.values.less(index, value.length) for index in range(value.count)]
+            return [(self.values.node(is_within), value.data[k]) for k, is_within in enumerate(within)]
         if isinstance(value, (Num, Choice)):
             raise RefusedError(f"a loop goes over {value_text(value)}")
-        return [(sure, one) for one in value]
+        return [(sure, item) for item in value]
 
     def length(self, value: Any) -> Any:
-        """Return len of bytes, or of what is known."""
+        """Return len() of bytes, or of a known value."""
         if isinstance(value, Bytes):
             return value.length
         if isinstance(value, Choice):
@@ -48,30 +48,30 @@ class Builtins:
         return len(value)
 
     def whole(self, value: Any = 0) -> Any:
-        """Return int of a number."""
+        """Return int() of a number."""
         return value if isinstance(value, Num) else int(value)
 
     def any(self, items: Any) -> Any:
-        """Return whether an item is true."""
+        """Return whether any item is true."""
         values = self.values
-        tests = [values.binary("and", values.num(when), values.truth(one)) for when, one in self.items(items)]
+        tests = [values.binary("and", values.num(when), values.truth(item)) for when, item in self.items(items)]
         return values.some(tests)
 
     def all(self, items: Any) -> Any:
         """Return whether all items are true."""
         values = self.values
-        wrong = [(values.num(when), values.invert(values.truth(one))) for when, one in self.items(items)]
-        return values.invert(values.some([values.binary("and", *pair) for pair in wrong]))
+        failures = [(values.num(when), values.invert(values.truth(item))) for when, item in self.items(items)]
+        return values.invert(values.some([values.binary("and", *pair) for pair in failures]))
 
     def sum(self, items: Any, start: Any = 0) -> Any:
         """Return the sum of items."""
         total = start
-        for when, one in self.items(items):
-            total = self.values.binary("add", total, self.values.merge(when, one, 0))
+        for when, item in self.items(items):
+            total = self.values.binary("add", total, self.values.merge(when, item, 0))
         return total
 
     def min(self, *arguments: Any) -> Any:
-        """Return the least of numbers."""
+        """Return the smallest of numbers."""
         return self._least(arguments, self.values.least)
 
     def max(self, *arguments: Any) -> Any:
@@ -79,57 +79,64 @@ class Builtins:
         return self._least(arguments, self.values.most)
 
     def _least(self, arguments: Any, better: Callable[[Any, Any], Any]) -> Any:
-        items = arguments if len(arguments) > 1 else [one for _, one in self.items(arguments[0])]
+        items = arguments if len(arguments) > 1 else [item for _, item in self.items(arguments[0])]
         out = items[0]
-        for one in items[1:]:
-            out = better(out, one)
+        for item in items[1:]:
+            out = better(out, item)
         return out
 
     def range(self, *arguments: Any) -> Any:
-        """Return the numbers up to an end that may be known only in hardware; raises RefusedError for a far one."""
-        first, end, by = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+        """Return the numbers up to an end that may be symbolic; raises RefusedError for too many iterations."""
+        first, end, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
         if not isinstance(end, Num):
-            if not known((first, by)):
+            if not known((first, step)):
                 raise RefusedError("the start or step of a loop is a number known only in hardware")
-            return range(first, end, by)
-        least, most = self.values.range(end)
-        if not isinstance(first, int) or not isinstance(by, int) or by < 1 or (most - first) // by > MOST_TURNS:
-            raise RefusedError(f"a loop without bound: it may take {most} turns, at most {MOST_TURNS} are allowed")
-        numbers = range(first, most, by)
-        return Some(tuple((self.values.node(1 if k < least else self.values.less(k, end)), k) for k in numbers))
+            return range(first, end, step)
+        smallest_end, largest_end = self.values.range(end)
+        if (
+            not isinstance(first, int)
+            or not isinstance(step, int)
+            or step < 1
+            or (largest_end - first) // step > MOST_TURNS
+        ):
+            raise RefusedError(
+                f"a loop without bound: it may take {largest_end} turns, at most {MOST_TURNS} are allowed"
+            )
+        numbers = range(first, largest_end, step)
+        return Some(tuple((self.values.node(1 if k < smallest_end else self.values.less(k, end)), k) for k in numbers))
 
     def enumerate(self, items: Any, start: int = 0) -> Any:
         """Return items with their numbers."""
         if isinstance(items, Some):
             raise RefusedError("the items of a list known only in hardware are numbered")
-        return list(enumerate([one for _, one in self.items(items)], start))
+        return list(enumerate([item for _, item in self.items(items)], start))
 
     def zip(self, *lists: Any, strict: bool = False) -> Any:
-        """Return items of several lists side by side."""
-        return list(zip(*([one for _, one in self.items(items)] for items in lists), strict=strict))
+        """Return tuples of items of several lists."""
+        return list(zip(*([item for _, item in self.items(items)] for items in lists), strict=strict))
 
     def bytes(self, value: Any = b"") -> Any:
-        """Return bytes of a list of numbers, or as many zeros."""
+        """Return bytes with the values of a list of numbers."""
         if isinstance(value, Bytes):
             return value
         if is_number(value):
             raise RefusedError("as many zeros as a number known only in hardware says")
-        data = [one for _, one in self.items(value)]
-        for one in data:
-            lo, hi = self.values.range(one)
+        data = [item for _, item in self.items(value)]
+        for item in data:
+            lo, hi = self.values.range(item)
             if lo < 0 or hi > 255:
                 raise RefusedError(f"a byte must be 0 to 255, may be {lo} to {hi}")
         return Bytes(tuple(data), len(data), len(data))
 
     def text(self, value: Any) -> Any:
-        """Return a text as it is."""
-        if isinstance(value, Choice) and all(isinstance(one, str) for _, one in value.entries):
+        """Return a choice of texts unchanged; raises RefusedError for other values."""
+        if isinstance(value, Choice) and all(isinstance(text, str) for _, text in value.entries):
             return value
         raise RefusedError(f"{value_text(value)} is turned into text")
 
     def tuple(self, items: Any = ()) -> Any:
         """Return items as a tuple."""
-        return items if isinstance(items, Some) else tuple(one for _, one in self.items(items))
+        return items if isinstance(items, Some) else tuple(item for _, item in self.items(items))
 
     def divmod(self, a: Any, b: Any) -> Any:
         """Return quotient and remainder by a power of two."""

@@ -1,9 +1,9 @@
-"""From a step program to graphs: each step's calls and body as expressions over the registers of a thread.
+"""Lowers a step program to graphs: each step's calls and body become expressions over a thread's registers.
 
-`stepping` lowers a step over the shapes and ranges of what steps keep; what it leaves widens them, `reaching` until
-nothing changes. What no later step and no result looks at has no register.
+`stepping` lowers a step for the shapes and ranges of kept values; the values that the step leaves widen them, and
+`reaching` repeats this until nothing changes. Values that no later step and no result reads have no register.
 
-A step that hardware cannot have is refused with its name, the line and why.
+A step that cannot become hardware raises ModelError with its name, the line and the reason.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ def lower_program(
 
     Args:
         compiled: the step program.
-        units: its accelerators by name, as hardware has them.
-        begins: name -> shape of what a packet begins with.
-        results: the kept values that are the program's answer, by name.
+        units: how hardware implements its accelerators, by name.
+        begins: the shapes of a packet's initial values, by name.
+        results: the names of the kept values that are the program's result.
 
-    Raises ModelError with step, line and reason for a program that hardware cannot have, and for a kept value that is
+    Raises ModelError with step, line and reason for a program that cannot become hardware, and for a kept value that is
     wider than declared; UnknownNameError for an unknown accelerator.
     """
     steps, shapes = reached(compiled, units, begins)
     _check_widths(compiled, shapes)
-    values, first = Values(Graph()), set[str]()
+    values, first_registers = Values(Graph()), set[str]()
     for name, shape in begins.items():
-        first |= dict(encoded(values, shapes[name], decoded(values, shape, name), name)).keys()
-    return _trimmed(compiled.program.name, compiled.program.start, steps, shapes, first, results)
+        first_registers |= dict(encoded(values, shapes[name], decoded(values, shape, name), name)).keys()
+    return _trimmed(compiled.program.name, compiled.program.start, steps, shapes, first_registers, results)
 
 
 def _check_widths(compiled: Compiled, shapes: Mapping[str, Shape]) -> None:
-    """Hold the registers of kept numbers to what steps declare; several steps may keep one name, the widest counts."""
+    """Raise ModelError for a kept number that exceeds its declaration; of several declarations, the widest counts."""
     declared: dict[str, tuple[int, str]] = {}
     for step in compiled.program.steps.values():
         for register in step.keeps:
@@ -64,24 +64,24 @@ def _trimmed(
     name: str, start: str, steps: Mapping[str, LoweredStep], shapes: Mapping[str, Shape], first: set[str],
     results: Sequence[str],
 ) -> LoweredProgram:  # fmt: skip
-    """Return a program without the registers that nothing looks at."""
-    every = {leaf[0]: leaf for register, shape in shapes.items() for leaf in leaves(shape, register)}
-    answer = tuple(leaf[0] for one in results for leaf in leaves(shapes[one], one))
+    """Return a program without registers that are never read."""
+    leaf_by_name = {leaf[0]: leaf for register, shape in shapes.items() for leaf in leaves(shape, register)}
+    answer = tuple(leaf[0] for result in results for leaf in leaves(shapes[result], result))
     needed = set(answer)
     while True:
-        before = len(needed)
+        previous_size = len(needed)
         for step in steps.values():
-            read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
-            left = [at for leaf, at in step.writes.items() if leaf in needed]
-            needed |= {leaf for leaf in step.inputs([step.next, *read_nodes, *left]) if leaf in every}
-        if len(needed) == before:
+            read_nodes = [node for request in step.requests for node in (request.when, *request.arguments)]
+            written_nodes = [node for leaf, node in step.writes.items() if leaf in needed]
+            needed |= {leaf for leaf in step.inputs([step.next, *read_nodes, *written_nodes]) if leaf in leaf_by_name}
+        if len(needed) == previous_size:
             break
-    cut = {
-        key: replace(step, writes={leaf: at for leaf, at in step.writes.items() if leaf in needed})
+    trimmed_steps = {
+        key: replace(step, writes={leaf: node for leaf, node in step.writes.items() if leaf in needed})
         for key, step in steps.items()
     }
-    registers = tuple(every[one] for one in sorted(needed, key=_place(every)))
-    return LoweredProgram(name, start, cut, registers, shapes, frozenset(first & needed), answer)
+    registers = tuple(leaf_by_name[name_] for name_ in sorted(needed, key=_place(leaf_by_name)))
+    return LoweredProgram(name, start, trimmed_steps, registers, shapes, frozenset(first & needed), answer)
 
 
 def _place(every: Mapping[str, Leaf]) -> Callable[[str], int]:

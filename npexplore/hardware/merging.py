@@ -1,7 +1,7 @@
-"""Numbers on a graph, and the one way in which two ways through a body meet again.
+"""Numbers on a graph, and merging of the values of two branches.
 
-`merge(test, a, b)` is a value that is one where a test is 1 and another where it is 0. A value that one way never made
-(UNBOUND) gives way to the other.
+`merge(test, a, b)` is `a` if the test is 1, and `b` if it is 0. If a branch never assigned a value (UNBOUND), the
+result is the other branch's value.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from npexplore.hardware.values import (
 
 
 class Merging:
-    """Values on a graph: what they are made of, and how they are merged."""
+    """Numbers on a graph, and merging of symbolic values."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
     def num(self, at: int) -> Number:
-        """Return a node as a number, known if it is."""
+        """Return a node as a number: an int if its value is known, else a Num."""
         value = self.graph.constant(at)
         return Num(at) if value is None else value
 
@@ -45,7 +45,7 @@ class Merging:
         raise RefusedError(f"a number is needed, got {value_text(value)}")
 
     def range(self, value: Number) -> tuple[int, int]:
-        """Return the least and the largest value of a number."""
+        """Return the smallest and the largest value of a number."""
         return self.graph.range(value.at) if isinstance(value, Num) else (int(value), int(value))
 
     def binary(self, op: str, a: Number, b: Number) -> Number:
@@ -57,7 +57,7 @@ class Merging:
         return self.num(self.graph.invert(self.node(a)))
 
     def merge(self, test: int, a: Any, b: Any) -> Any:
-        """Return a value that is one where a test is 1 and another where it is 0."""
+        """Return `a` if a test is 1, else `b`, as one value."""
         decided = self.graph.constant(test)
         if decided is not None:
             return a if decided else b
@@ -84,39 +84,47 @@ class Merging:
         size = max(len(a.data), len(b.data))
         data = []
         for k in range(size):
-            pair = [one.data[k] if k < len(one.data) else UNBOUND for one in (a, b)]
+            pair = [side.data[k] if k < len(side.data) else UNBOUND for side in (a, b)]
             data.append(self.merge(test, *pair))
         count, length = self.merge(test, a.count, b.count), self.merge(test, a.length, b.length)
         return Bytes(tuple(data), count, length, a.tail or b.tail)
 
     def _blended(self, test: int, a: Any, b: Any) -> Blend:
-        sides = [one.parts if isinstance(one, Blend) else self._parts(one) for one in (a, b)]
+        parts_of_sides = [side.parts if isinstance(side, Blend) else self._parts(side) for side in (a, b)]
         kind = a.kind if isinstance(a, Blend) else type(a)
-        return Blend(kind, {name: self._part(test, sides[0][name], sides[1][name]) for name in sides[0]})
+        return Blend(
+            kind,
+            {name: self._part(test, parts_of_sides[0][name], parts_of_sides[1][name]) for name in parts_of_sides[0]},
+        )
 
     @staticmethod
     def _parts(one: Any) -> dict[str, Any]:
         return {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
 
     def _part(self, test: int, a: Any, b: Any) -> Any:
-        return UNBOUND if isinstance(a, str) or isinstance(b, str) else self.merge(test, a, b)  # texts: for people
+        return (
+            UNBOUND if isinstance(a, str) or isinstance(b, str) else self.merge(test, a, b)
+        )  # texts have no use in hardware
 
     def _chosen(self, test: int, a: Any, b: Any) -> Any:
         graph = self.graph
         choices: dict[tuple[Any, ...], tuple[int, Any]] = {}
-        for sure, side in ((test, a), (graph.invert(test), b)):
+        for side_test, side in ((test, a), (graph.invert(test), b)):
             for when, value in side.entries if isinstance(side, Choice) else ((graph.const(1), side),):
-                here, kind = graph.binary("and", sure, when), kind_of(value)
+                condition, kind = graph.binary("and", side_test, when), kind_of(value)
                 if kind in choices:
-                    before, other = choices[kind]
-                    choices[kind] = graph.binary("or", before, here), self.merge(before, other, value)
+                    earlier_test, earlier_value = choices[kind]
+                    choices[kind] = (
+                        graph.binary("or", earlier_test, condition),
+                        self.merge(earlier_test, earlier_value, value),
+                    )
                 else:
-                    choices[kind] = here, value
+                    choices[kind] = condition, value
         entries = tuple((when, value) for when, value in choices.values() if graph.constant(when) != 0)
         return entries[0][1] if len(entries) == 1 else Choice(entries)
 
     def pruned(self, value: Any) -> Any:
-        """Return a choice without what cannot be on the way being looked at; what is left alone is no choice."""
+        """Return a choice without alternatives that the current path excludes; a single one is returned as itself."""
         if not isinstance(value, Choice):
             return value
         entries = tuple(entry for entry in value.entries if self.graph.constant(entry[0]) != 0)
@@ -125,19 +133,22 @@ class Merging:
         return value if len(entries) == len(value.entries) or not entries else Choice(entries)
 
     def spread(self, value: Any, what: Any) -> Any:
-        """Return `what` of a value, or of each value of a choice, merged; one without such an entry is not come by."""
+        """Apply `what` to a value, or to each alternative of a choice, and merge the results.
+
+        An alternative that raises KeyError, IndexError or AttributeError is impossible and is left out.
+        """
         if not isinstance(value, Choice):
             return what(value)
         out: Any = UNBOUND
-        for when, one in reversed(value.entries):
+        for when, alternative in reversed(value.entries):
             if self.graph.constant(when) == 0:
                 continue
             mark = self.graph.mark()
             self.graph.assume(when, True)
             try:
-                done = what(one)
+                result = what(alternative)
             except (KeyError, IndexError, AttributeError):
-                done = UNBOUND
+                result = UNBOUND
             self.graph.undo(mark)
-            out = self.merge(when, done, out)
+            out = self.merge(when, result, out)
         return out

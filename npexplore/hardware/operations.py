@@ -1,4 +1,4 @@
-"""What is done with values on a graph: comparing, picking bytes and entries, cutting and joining."""
+"""Operations on symbolic values: comparison, access to bytes and entries, slicing and concatenation."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from npexplore.hardware.values import (
 )
 
 MOST_CONSTANTS = 1024
-MOST_PLACES = 8  # of a byte whose place is known only in hardware
+MOST_PLACES = 8  # possible positions of a byte whose position is known only in hardware
 
 
 class Values(Merging):
-    """What is done with values on a graph."""
+    """Operations on symbolic values of a graph."""
 
     def truth(self, value: Any) -> Number:
-        """Return 1 for what counts as true in Python, else 0."""
+        """Return 1 for a value that Python treats as true, else 0."""
         if isinstance(value, Num):
             return self.invert(self.binary("eq", value, 0))
         if isinstance(value, Choice):
@@ -45,9 +45,9 @@ class Values(Merging):
         return int(bool(value)) if value is not UNBOUND else 0
 
     def same(self, a: Any, b: Any) -> Number:
-        """Return whether two values are equal, as Python's == has it."""
+        """Return 1 if two values are equal by Python's ==, else 0."""
         if isinstance(a, Choice):
-            return self.spread(a, lambda one: self.same(one, b))  # type: ignore[no-any-return]
+            return self.spread(a, lambda alternative: self.same(alternative, b))  # type: ignore[no-any-return]
         if isinstance(b, Choice):
             return self.same(b, a)
         if UNBOUND in (a, b):
@@ -65,48 +65,48 @@ class Values(Merging):
         raise RefusedError(f"{value_text(a)} is compared with {value_text(b)}")
 
     def _same_bytes(self, a: Bytes, b: Bytes) -> Number:
-        sure = [one.length for one in (a, b) if isinstance(one.length, int)]
-        if not sure:
+        known_lengths = [operand.length for operand in (a, b) if isinstance(operand.length, int)]
+        if not known_lengths:
             raise RefusedError("bytes of unknown length are compared")
-        size = sure[0]
+        size = known_lengths[0]
         data = [self.binary("eq", self.item(a, k), self.item(b, k)) for k in range(size)]
         return self.every([self.binary("eq", a.length, b.length), *data])
 
     def every(self, tests: Sequence[Number]) -> Number:
-        """Return 1 where all tests are 1."""
+        """Return 1 if all tests are 1, else 0."""
         out: Number = 1
-        for one in tests:
-            out = self.binary("and", out, one)
+        for test in tests:
+            out = self.binary("and", out, test)
         return out
 
     def some(self, tests: Sequence[Number]) -> Number:
-        """Return 1 where a test is 1."""
+        """Return 1 if any test is 1, else 0."""
         out: Number = 0
-        for one in tests:
-            out = self.binary("or", out, one)
+        for test in tests:
+            out = self.binary("or", out, test)
         return out
 
     def less(self, a: Any, b: Any) -> Number:
-        """Return whether a number is below another."""
+        """Return 1 if a < b, else 0."""
         if isinstance(a, Choice):
-            return self.spread(a, lambda one: self.less(one, b))  # type: ignore[no-any-return]
+            return self.spread(a, lambda alternative: self.less(alternative, b))  # type: ignore[no-any-return]
         if isinstance(b, Choice):
-            return self.spread(b, lambda one: self.less(a, one))  # type: ignore[no-any-return]
+            return self.spread(b, lambda alternative: self.less(a, alternative))  # type: ignore[no-any-return]
         return self.binary("lt", a, b)
 
     def item(self, of: Bytes, at: int) -> Number:
-        """Return a byte at a known place; raises RefusedError where it is not in the window."""
+        """Return the byte at a known position; raises RefusedError if it is outside the window."""
         if at < 0 or at >= self.range(of.count)[0]:
             window = self.range(of.count)[0]
             if not of.tail and at >= 0 and at < len(of.data):
                 return of.data[at]
             if not of.tail and at >= window:
-                return 0  # nobody comes this way: Python would raise IndexError
+                return 0  # an impossible path: Python would raise IndexError
             raise RefusedError(f"byte {at} is read, but hardware keeps only the first {window} bytes of a header")
         return of.data[at]
 
     def item_of(self, of: Bytes, at: Num) -> Number:
-        """Return a byte at one of a few places that are all in the window; raises RefusedError for others."""
+        """Return the byte at a symbolic position; raises RefusedError for many positions, or any outside the window."""
         lo, hi = self.range(at)
         if lo < 0 or hi - lo >= MOST_PLACES or hi >= self.range(of.count)[0]:
             raise RefusedError("a byte is read at a place known only in hardware (an unknown length as an index)")
@@ -116,7 +116,7 @@ class Values(Merging):
         return out  # type: ignore[no-any-return]
 
     def cut(self, of: Bytes, first: Any, end: Any) -> Bytes:
-        """Return the bytes from a known place on, up to an end that may be known only in hardware."""
+        """Return the slice of bytes from a known start to an end that may be symbolic."""
         first = 0 if first is None else first
         if not isinstance(first, int) or first < 0 or (isinstance(end, int) and end < 0):
             raise RefusedError(
@@ -131,8 +131,8 @@ class Values(Merging):
             if tail:
                 raise RefusedError(f"bytes from {first} on are cut, but the window has {self.range(count)[0]}")
             return Bytes((), 0, 0)
-        left = self.binary("sub", self.most(length, first), first)
-        return Bytes(data[first:], self.binary("sub", count, first), left, tail)
+        remaining = self.binary("sub", self.most(length, first), first)
+        return Bytes(data[first:], self.binary("sub", count, first), remaining, tail)
 
     def least(self, a: Number, b: Number) -> Number:
         """Return the smaller number."""
@@ -143,7 +143,7 @@ class Values(Merging):
         return self.merge(self.node(self.less(a, b)), b, a)  # type: ignore[no-any-return]
 
     def join(self, a: Bytes, b: Bytes) -> Bytes:
-        """Return bytes behind others, of which the length must be known."""
+        """Return the concatenation of `a`, whose length must be known, and `b`."""
         size = a.length
         if not isinstance(size, int) or size > len(a.data):
             raise RefusedError("bytes are appended to others whose length is known only in hardware")
@@ -153,37 +153,37 @@ class Values(Merging):
         return self.binary("add", a, b)
 
     def pick(self, index: Num, values: Sequence[Any]) -> Any:
-        """Return the entry of a list at an index known only in hardware; raises RefusedError for a long list."""
+        """Return the entry of a list at a symbolic index; raises RefusedError for a long list."""
         if not len(values):
             return UNBOUND
         if len(values) > MOST_CONSTANTS:
             raise too_long(len(values))
         node = self.graph.nodes[index.at]
         if node.op == "table":
-            return self.pick(Num(node.args[0]), [values[one] for one in node.value])
+            return self.pick(Num(node.args[0]), [values[entry] for entry in node.value])
         lo, hi = self.range(index)
         values = values[: hi + 1]
         used = values[max(lo, 0) :]
         if not used:
             return UNBOUND
-        kinds = {kind_of(one) for one in used}
+        kinds = {kind_of(value) for value in used}
         if kinds == {("number",)} and all(map(known, used)):
-            return self.num(self.graph.table(index.at, [one if is_number(one) else 0 for one in values]))
+            return self.num(self.graph.table(index.at, [value if is_number(value) else 0 for value in values]))
         first = used[0]
-        if all(one is first for one in used) or (known(used) and all(one == first for one in used)):
+        if all(value is first for value in used) or (known(used) and all(value == first for value in used)):
             return first
         if len(kinds) == 1 and isinstance(first, bytes):
-            filled = [one if kind_of(one) in kinds else first for one in values]
-            data = [self.num(self.graph.table(index.at, [one[k] for one in filled])) for k in range(len(first))]
+            filled = [value if kind_of(value) in kinds else first for value in values]
+            data = [self.num(self.graph.table(index.at, [value[k] for value in filled])) for k in range(len(first))]
             return Bytes(tuple(data), len(first), len(first))
         if len(kinds) == 1 and isinstance(first, tuple):
-            filled = [one if isinstance(one, tuple) else first for one in values]
-            parts = [self.pick(index, [one[k] for one in filled]) for k in range(len(first))]
+            filled = [value if isinstance(value, tuple) else first for value in values]
+            parts = [self.pick(index, [value[k] for value in filled]) for k in range(len(first))]
             return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
         if len(kinds) == 1 and dataclasses.is_dataclass(first):
             names = [field.name for field in dataclasses.fields(first)]
-            filled = [one if type(one) is type(first) else first for one in values]
-            columns = {name: [getattr(one, name) for one in filled] for name in names}
+            filled = [value if type(value) is type(first) else first for value in values]
+            columns = {name: [getattr(value, name) for value in filled] for name in names}
             texts = {name for name in names if isinstance(columns[name][0], str)}
             return Blend(
                 type(first),
@@ -196,6 +196,6 @@ class Values(Merging):
 
 
 def too_long(entries: int) -> RefusedError:
-    """Return what refuses a table of so many entries."""
-    told_of = f"at most {MOST_CONSTANTS} become constants"
-    return RefusedError(f"a table of {entries} entries is read outside a call; {told_of}")
+    """Return the error for a table of too many entries."""
+    limit = f"at most {MOST_CONSTANTS} become constants"
+    return RefusedError(f"a table of {entries} entries is read outside a call; {limit}")

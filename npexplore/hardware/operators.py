@@ -1,4 +1,4 @@
-"""Operators and look-ups of Python on values of a graph: what an expression does once its operands are there."""
+"""Python's operators and subscripts on symbolic values, applied to evaluated operands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NATIVE: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 class Operators:
-    """Sums, shifts, comparisons, entries of bytes and tables, numbers to bytes and back."""
+    """Arithmetic, shifts, comparisons, subscripts of bytes and tables, and conversion of numbers to bytes and back."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.values = graph, Values(graph)
@@ -58,8 +58,8 @@ class Operators:
             raise RefusedError("bytes of unknown length are turned into a number")
         out: Any = 0
         for k in range(data.length):
-            above = self.values.num(self.graph.shift("shl", self.values.node(out), 8))
-            out = self.values.binary("or", above, self.values.item(data, k))
+            shifted = self.values.num(self.graph.shift("shl", self.values.node(out), 8))
+            out = self.values.binary("or", shifted, self.values.item(data, k))
         return out
 
     def _looked_up(self, table: Mapping[Any, Any], key: Any, otherwise: Any) -> Any:
@@ -68,8 +68,8 @@ class Operators:
                 f"a table of {len(table)} entries is read outside a call; at most {MOST_CONSTANTS} become constants"
             )
         out = otherwise
-        for one, value in table.items():
-            test = self.values.same(key, one)
+        for candidate, value in table.items():
+            test = self.values.same(key, candidate)
             out = self.values.merge(self.values.node(test), value, out)
         return out
 
@@ -81,9 +81,13 @@ class Operators:
     def entry(self, of: Any, index: Any) -> Any:
         """Return an entry of bytes, a list or a table."""
         if isinstance(of, Choice):
-            return self.values.spread(of, lambda one: UNBOUND if one is None else self.entry(one, index))
+            return self.values.spread(
+                of, lambda alternative: UNBOUND if alternative is None else self.entry(alternative, index)
+            )
         if isinstance(index, Choice):
-            return self.values.spread(index, lambda one: UNBOUND if one is None else self.entry(of, one))
+            return self.values.spread(
+                index, lambda alternative: UNBOUND if alternative is None else self.entry(of, alternative)
+            )
         if isinstance(of, Bytes):
             return self.values.item_of(of, index) if isinstance(index, Num) else self.values.item(of, index)
         if not isinstance(index, Num):
@@ -95,15 +99,15 @@ class Operators:
         return self.values.pick(index, of)
 
     def operate(self, op: type[ast.operator], a: Any, b: Any) -> Any:
-        """Return a sum, product, shift and the like of two values."""
+        """Return the result of a binary operator on two values."""
         if UNBOUND in (a, b):
             return UNBOUND
         if known(a) and known(b):
             return NATIVE[op](a, b)
         if isinstance(a, Choice):
-            return self.values.spread(a, lambda one: self.operate(op, one, b))
+            return self.values.spread(a, lambda alternative: self.operate(op, alternative, b))
         if isinstance(b, Choice):
-            return self.values.spread(b, lambda one: self.operate(op, a, one))
+            return self.values.spread(b, lambda alternative: self.operate(op, a, alternative))
         if isinstance(a, (bytes, Bytes)) and op is ast.Add:
             return self.values.join(bytes_of(a), bytes_of(b))
         if isinstance(a, tuple) and isinstance(b, tuple) and op is ast.Add:
@@ -125,12 +129,12 @@ class Operators:
                 raise RefusedError(f"a shift by {lo} to {hi}")
             node = graph.nodes[b.at]
             if node.op == "table" and isinstance(a, int):
-                shifted = [NATIVE[op](a, one) for one in node.value]
+                shifted = [NATIVE[op](a, amount) for amount in node.value]
                 return values.num(graph.table(node.args[0], shifted))
             out: Any = UNBOUND
             for by in range(hi, lo - 1, -1):
-                one = values.num(graph.shift(name, values.node(a), by))
-                out = values.merge(graph.binary("eq", b.at, graph.const(by)), one, out)
+                shifted_value = values.num(graph.shift(name, values.node(a), by))
+                out = values.merge(graph.binary("eq", b.at, graph.const(by)), shifted_value, out)
             return out
         if op in (ast.Mod, ast.FloorDiv) and isinstance(b, int) and b > 0:
             if op is ast.Mod:
@@ -139,7 +143,7 @@ class Operators:
         raise RefusedError(f"hardware has no form for {op.__name__.lower()!r} of these")
 
     def compare(self, op: type[ast.cmpop], a: Any, b: Any) -> Any:
-        """Return 1 where a comparison holds."""
+        """Return 1 if a comparison holds, else 0."""
         values = self.values
         if op in (ast.Eq, ast.Is):
             return values.same(a, b)
@@ -156,7 +160,7 @@ class Operators:
 
     def _within(self, a: Any, b: Any) -> Any:
         if isinstance(b, Choice):
-            return self.values.spread(b, lambda one: self._within(a, one))
+            return self.values.spread(b, lambda alternative: self._within(a, alternative))
         if known(a) and known(b):
             return int(a in b)
         if isinstance(b, (set, frozenset, Mapping)) and len(b) > MOST_CONSTANTS:
@@ -164,8 +168,8 @@ class Operators:
                 f"a table of {len(b)} entries is read outside a call; at most {MOST_CONSTANTS} become constants"
             )
         if isinstance(b, (set, frozenset)):
-            b = sorted(b, key=repr)  # a set of bytes has another order in each process
-        items = [(self.graph.const(1), one) for one in b] if known(b) else self.known.items(b)
+            b = sorted(b, key=repr)  # the order of a set of bytes differs between processes
+        items = [(self.graph.const(1), item) for item in b] if known(b) else self.known.items(b)
         return self.values.some(
-            [self.values.binary("and", self.values.num(when), self.values.same(a, one)) for when, one in items]
+            [self.values.binary("and", self.values.num(when), self.values.same(a, item)) for when, item in items]
         )

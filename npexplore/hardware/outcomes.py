@@ -1,6 +1,7 @@
-"""The numbers that a program may leave in a register: the ends of all choices that lead there.
+"""The numbers that a program may leave in a register, collected from all choices that lead there.
 
-Ways are not told apart, so that a number that no packet brings about may be among them; none is left out.
+The search does not distinguish paths: the result contains every possible number, and possibly numbers that no packet
+produces.
 """
 
 from __future__ import annotations
@@ -9,33 +10,33 @@ from npexplore.errors import ModelError
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.programs import LoweredProgram
 
-MAX_SPAN = 2  # largest high - low of a computed value whose numbers are all listed, exclusive
+MAX_SPAN = 2  # computed values with hi - lo below this limit are listed
 
 
 def values_of(program: LoweredProgram, register: str) -> set[int]:
-    """Return the numbers that a register may be given by any step; raises ModelError where they are computed."""
-    values, done, todo = set[int](), {register}, [register]
+    """Return the numbers that any step may write to a register; raises ModelError if a number is computed."""
+    values, visited, todo = set[int](), {register}, [register]
     while todo:
         name = todo.pop()
         for step in program.steps.values():
             if name in step.writes:
-                numbers, taken = _ends(step.graph, step.writes[name], f"step {step.name!r}: {name}")
+                numbers, source_registers = _ends(step.graph, step.writes[name], f"step {step.name!r}: {name}")
                 values |= numbers
-                todo += taken - done
-                done |= taken
+                todo += source_registers - visited
+                visited |= source_registers
     return values
 
 
 def _ends(graph: Graph, at: int, subject: str) -> tuple[set[int], set[str]]:
-    """Return the numbers at the ends of a node's choices, and the registers there."""
+    """Return (numbers, registers) among which a node chooses."""
     numbers, names, todo = set[int](), set[str](), [at]
-    seen = set(todo)
+    visited = set(todo)
     while todo:
         node = graph.nodes[todo.pop()]
         if node.op == "mux":
-            more = [one for one in node.args[1:] if one not in seen]
-            todo += more
-            seen |= set(more)
+            branches = [branch for branch in node.args[1:] if branch not in visited]
+            todo += branches
+            visited |= set(branches)
         elif node.op == "table":
             numbers |= set(node.value)
         elif node.op == "const":

@@ -1,4 +1,4 @@
-"""Values of Python in registers and out of them, by shape."""
+"""Conversion of Python values to registers and back, by shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from npexplore.hardware.values import kind_of
 
 
 def filled(shape: Shape, value: Any, name: str) -> dict[str, int]:
-    """Return the registers that hold a value; raises InputError for one that the shape has not."""
+    """Return the registers that hold a value; raises InputError for a value that the shape excludes."""
     if isinstance(shape, Whole):
         if not isinstance(value, int) or not shape.lo <= value <= shape.hi:
             raise InputError(f"{name or 'a reply'} must be a number from {shape.lo} to {shape.hi}, got {value!r}")
@@ -21,8 +21,12 @@ def filled(shape: Shape, value: Any, name: str) -> dict[str, int]:
     if isinstance(shape, Parts):
         if not isinstance(value, tuple) or len(value) != len(shape.parts):
             raise InputError(f"{name or 'a reply'} must be a tuple of {len(shape.parts)}, got {value!r}")
-        named = zip(shape.names(), shape.parts, value, strict=True)
-        return {leaf: bits for part, one, item in named for leaf, bits in filled(one, item, f"{name}.{part}").items()}
+        named_parts = zip(shape.names(), shape.parts, value, strict=True)
+        return {
+            leaf: bits
+            for part, part_shape, item in named_parts
+            for leaf, bits in filled(part_shape, item, f"{name}.{part}").items()
+        }
     if isinstance(shape, Fixed):
         if value != shape.value:
             raise InputError(f"{name or 'a reply'} must be {shape.value!r}, got {value!r}")
@@ -36,9 +40,9 @@ def filled(shape: Shape, value: Any, name: str) -> dict[str, int]:
 
 def _filled_bytes(shape: Octets, value: Any, name: str) -> dict[str, int]:
     low, high = shape.length
-    most = high if shape.tail else min(high, shape.window)
-    if not isinstance(value, bytes) or not low <= len(value) <= most:
-        raise InputError(f"{name or 'a reply'} must be {low} to {most} bytes, got {value!r}")
+    longest = high if shape.tail else min(high, shape.window)
+    if not isinstance(value, bytes) or not low <= len(value) <= longest:
+        raise InputError(f"{name or 'a reply'} must be {low} to {longest} bytes, got {value!r}")
     data = value[: shape.window] + bytes(max(0, shape.window - len(value)))
     inputs = {f"{name}.{k}": byte for k, byte in enumerate(data)}
     inputs |= filled(Whole(*shape.count), max(shape.count[0], min(len(value), shape.count[1])), f"{name}.count")
@@ -46,23 +50,23 @@ def _filled_bytes(shape: Octets, value: Any, name: str) -> dict[str, int]:
 
 
 def taken(shape: Shape, registers: Mapping[str, int], name: str, tail: bytes = b"") -> Any:
-    """Return the value that registers hold; tail: what stands behind the window of bytes.
+    """Return the value that registers hold; tail: the bytes after the window.
 
-    Raises KeyError or IndexError where they hold no value of the shape.
+    Raises KeyError or IndexError if they hold no value of the shape.
     """
     if isinstance(shape, Whole):
         return registers.get(name, shape.lo)
     if isinstance(shape, Octets):
         count, length = (
-            taken(Whole(*part), registers, f"{name}.{one}")
-            for one, part in (("count", shape.count), ("length", shape.length))
+            taken(Whole(*limits), registers, f"{name}.{suffix}")
+            for suffix, limits in (("count", shape.count), ("length", shape.length))
         )
         data = bytes(registers[f"{name}.{k}"] for k in range(shape.window))
         return (data[:count] + (tail if shape.tail else b""))[:length]
     if isinstance(shape, Parts):
-        named = zip(shape.names(), shape.parts, strict=True)
-        return tuple(taken(one, registers, f"{name}.{k}", tail) for k, one in named)
+        named_parts = zip(shape.names(), shape.parts, strict=True)
+        return tuple(taken(part_shape, registers, f"{name}.{part}", tail) for part, part_shape in named_parts)
     if isinstance(shape, Fixed):
         return shape.value
-    k = registers.get(f"{name}.kind", 0)
-    return taken(shape.choices[k][1], registers, f"{name}.is{k}", tail)
+    kind = registers.get(f"{name}.kind", 0)
+    return taken(shape.choices[kind][1], registers, f"{name}.is{kind}", tail)

@@ -1,4 +1,4 @@
-"""Calls of a step program, played back: what its accelerators answered is what the units of a test bench answer."""
+"""Playback of a step program's calls: a test bench's units give the answers that its accelerators gave."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from npexplore.machine.step_programs import Answer, Compiled
 from npexplore.machine.step_programs import Call as StepCall
 from npexplore.machine.step_programs.execution import Accelerator
 
-STALLS, MOST_STALLS = 5, 12  # of 16 cycles, on each handshake
-MOST_ROWS = 1 << 17  # calls that a bench plays back, of one port
-Call = tuple[str, int]  # a port, and what it is asked
+STALLS, MOST_STALLS = 5, 12  # stalled cycles of 16, on each handshake
+MOST_ROWS = 1 << 17  # calls of one port that a bench plays back
+Call = tuple[str, int]  # a port, and the bits of the request
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a simulation says: packets, how many differ, are lost or come twice, and cycles of a packet without stalls.
+    """The result of a verification: packets, differences, and cycles per packet without stalls.
 
-    A call that is made more or less often than by the step program is a difference too.
-
-    first: the first difference in words, empty without one. overtaken: packets that left before an earlier one.
+    A difference is a packet with another result, a lost or duplicate packet, or a call that is made more or less often
+    than by the step program. first: a text on the first difference ("" without one). overtaken: packets that left right
+    after a later one.
     """
 
     packets: int
@@ -39,25 +39,25 @@ class Found:
 
 
 class Calls:
-    """The calls that a step program makes on packets, by the ports of its hardware, and what they are answered."""
+    """The calls that a step program makes for packets, by the ports of its hardware, and their answers."""
 
     def __init__(self, hardware: StepHardware, ports: Ports) -> None:
         self.hardware, self.ports = hardware, ports
         self.requests, self.answers = Counter[Call](), dict[Call, int]()
 
     def executed(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return the results of the step program; raises InputError for an accelerator that has a state."""
-        own = dataclasses.replace(self.hardware, compiled=self._by_ports())
-        units, calls = {port: self._noted(port) for port in self.ports.asks}, list[dict[str, Any]]()
+        """Run the step program, record its calls, return its results; raises InputError for a stateful accelerator."""
+        with_ports = dataclasses.replace(self.hardware, compiled=self._by_ports())
+        units, results = {port: self._noted(port) for port in self.ports.asks}, list[dict[str, Any]]()
         for case in cases:
-            context = own.run(case, units).context
-            calls.append({name: getattr(context, name) for name in self.hardware.results})
-        return calls
+            context = with_ports.run(case, units).context
+            results.append({name: getattr(context, name) for name in self.hardware.results})
+        return results
 
     def rows(self, widths: Mapping[str, tuple[int, int]]) -> dict[str, list[int]]:
-        """Return by port what was asked with its answer behind, sorted; raises InputError for too many.
+        """Return the rows of each port, sorted: request and answer as one number; raises InputError for too many.
 
-        widths: bits of both.
+        widths: bits of request and answer by port.
         """
         rows_by_port: dict[str, list[int]] = {port: [] for port in widths}
         for (port, ask), answer in sorted(row for row in self.answers.items() if row[0][0] in widths):
@@ -68,74 +68,74 @@ class Calls:
         return rows_by_port
 
     def _by_ports(self) -> Compiled:
-        """Return the program with ports in the place of the accelerators behind them."""
+        """Return the program with calls of ports in place of calls of the accelerators behind them."""
         compiled = self.hardware.compiled
         pieces = dict(compiled.pieces)
-        for name, of in self.ports.of.items():
-            ports, changed = iter(of), []
+        for name, port_names in self.ports.of.items():
+            ports, renamed_pieces = iter(port_names), []
             for piece in compiled.pieces[name]:
                 calls = [
                     dataclasses.replace(call, accelerator=next(ports)) if self._outside(call) else call
                     for call in piece.calls
                 ]
-                changed.append(dataclasses.replace(piece, calls=tuple(calls)))
-            pieces[name] = tuple(changed)
+                renamed_pieces.append(dataclasses.replace(piece, calls=tuple(calls)))
+            pieces[name] = tuple(renamed_pieces)
         return dataclasses.replace(compiled, pieces=pieces)
 
     def _outside(self, call: StepCall) -> bool:
         return isinstance(self.hardware.units[call.accelerator], Outside)
 
     def _noted(self, port: str) -> Accelerator:
-        """Return the accelerator behind a port, whose calls are written down."""
+        """Return the accelerator behind a port, wrapped so that its calls are recorded."""
         name = self.ports.accelerator[port]
-        own, unit, packed = self.hardware.answering[name], self.hardware.units[name], self.ports.replies[port]
+        accelerator, unit, packed = self.hardware.answering[name], self.hardware.units[name], self.ports.replies[port]
         assert isinstance(unit, Outside)
 
         def answer(*arguments: Any) -> Answer:
-            answered, ask, low = own(*arguments), 0, 0
-            flat = [part for one in arguments for part in (one if isinstance(one, tuple | bytes) else (one,))]
+            answered, ask, low = accelerator(*arguments), 0, 0
+            flat = [
+                part
+                for argument in arguments
+                for part in (argument if isinstance(argument, tuple | bytes) else (argument,))
+            ]
             for part, bits in zip(flat, self.ports.widths[port], strict=True):
                 ask |= (part & (1 << bits) - 1) << low
                 low += bits
-            known = unit.table is not None and answered.value is not None
-            value = list(unit.table or ()).index(answered.value) if known else answered.value
-            registers, whole = filled(unit.reply, value, ""), 0
+            is_entry = unit.table is not None and answered.value is not None
+            value = list(unit.table or ()).index(answered.value) if is_entry else answered.value
+            registers, reply_bits = filled(unit.reply, value, ""), 0
             for leaf, (at_bit, bits) in packed.at.items():
-                whole |= (registers.get(leaf, 0) & (1 << bits) - 1) << at_bit
+                reply_bits |= (registers.get(leaf, 0) & (1 << bits) - 1) << at_bit
             self.requests[port, ask] += 1
-            if self.answers.setdefault((port, ask), whole) != whole:
+            if self.answers.setdefault((port, ask), reply_bits) != reply_bits:
                 raise InputError(f"accelerator {name!r} answers one call in two ways; to be verified it has no state")
             return answered
 
         return answer
 
     def differences(self, ports: Sequence[str], text: str) -> tuple[int, str]:
-        """Return how many different calls were made more or less often, and one in words; text: lines `port call`.
+        """Return how many distinct calls have a wrong count, and a text on one of them.
 
-        ports: those that come out of the design.
+        text: lines `port call` of the bench. ports: the ports that leave the design.
         """
-        seen_calls, expected_calls = (
+        simulated, expected = (
             Counter[Call](),
-            Counter({call: n for call, n in self.requests.items() if call[0] in ports}),
+            Counter({call: count for call, count in self.requests.items() if call[0] in ports}),
         )
         for line in text.splitlines():
             unit, ask = line.split()
             known = not set(ask.lower()) & set("xz")
-            seen_calls[ports[int(unit)], int(ask, 16) if known else -1] += 1
-        wrong = sorted(
-            call for call in seen_calls.keys() | expected_calls.keys() if seen_calls[call] != expected_calls[call]
-        )
+            simulated[ports[int(unit)], int(ask, 16) if known else -1] += 1
+        wrong = sorted(call for call in simulated.keys() | expected.keys() if simulated[call] != expected[call])
         if not wrong:
             return 0, ""
         port, call = wrong[0]
-        message = (
-            f"{port} is asked {call:#x} {seen_calls[wrong[0]]} times, by the step program {expected_calls[wrong[0]]}"
-        )
+        message = f"{port} is asked {call:#x} {simulated[wrong[0]]} times, by the step program {expected[wrong[0]]}"
         return len(wrong), message
 
 
 def played_back(port: str, ask: int, reply: int) -> str:
-    """Return a unit that answers as a file says, which has what is asked and answered, sorted."""
+    """Return a unit that answers from a file of sorted (request, answer) numbers."""
     return f"""module answers_{port} #(parameter WHO = 2, parameter DELAY = 12) (
   input clk, input rst, input in_valid, output in_ready, input [WHO+{ask - 1}:0] in_data,
   output out_valid, input out_ready, output [WHO+{reply - 1}:0] out_data

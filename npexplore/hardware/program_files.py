@@ -1,8 +1,8 @@
-"""The files of any step program as hardware: an engine or a cluster of them, and a bench that plays back its calls.
+"""The files of a step program as hardware: an engine, pipeline or cluster, and a bench that plays back its calls.
 
-Verifying runs the step program on packets first. What its accelerators answered, call by call, is what the bench's
-units answer; what hardware asks that the step program did not, or more or less often, is a difference, as is any
-result. An accelerator must answer the same call the same way each time.
+Verification first runs the step program on packets. The bench's units then give the same answers, call by call. Calls
+that hardware makes more or less often than the step program count as differences, as do different results. An
+accelerator must answer equal calls equally.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ TAG = 16  # bits of a packet's number
 
 @dataclass(frozen=True)
 class Knobs:
-    """What an own program's hardware is made with.
+    """The knobs of a user program's hardware.
 
-    template: `engine`, or `pipeline`, in whose stages so many packets wait as an engine has threads. engines: of a
-    cluster, 1 for an engine or pipeline alone.
+    template: `engine` or `pipeline`. threads: threads of an engine, or packets that may wait in each stage of a
+    pipeline. engines: members of a cluster, 1 for a single engine or pipeline.
     """
 
     template: str = "engine"
@@ -67,9 +67,9 @@ class Knobs:
 
 
 def knobs_of(texts: Mapping[str, str]) -> Knobs:
-    """Return knobs given as text; raises InputError for an unknown knob, or text that is not a whole number."""
+    """Return knobs from texts by name; raises InputError for an unknown knob, or a text that is not a whole number."""
     values = dict[str, Any]()
-    known = {one.name: one.default for one in dataclasses.fields(Knobs)}
+    known = {field.name: field.default for field in dataclasses.fields(Knobs)}
     for name, text in texts.items():
         values[one_of("knob of a step program's hardware", name, known)] = text
         if isinstance(known[name], int):
@@ -81,32 +81,32 @@ def knobs_of(texts: Mapping[str, str]) -> Knobs:
 
 
 class ProgramFiles(ShownByArguments):
-    """The text of a step program's files."""
+    """The texts of the files of a step program's hardware."""
 
     def __init__(self, hardware: StepHardware, knobs: Knobs | None = None) -> None:
         self.hardware, self.knobs = hardware, knobs or Knobs()
         self.program = program = hardware.lowered
         self.context, self.ports = places_of(program), ports_of(program)
-        names, first = set(self.context.at), set(hardware.begins)
-        self.begins = Packed.of(leaf for leaf in program.registers if leaf[0].split(".")[0] in first)
-        last = [leaf for one in hardware.results for leaf in leaves(program.shapes[one], one)]
+        names, initial_names = set(self.context.at), set(hardware.begins)
+        self.begins = Packed.of(leaf for leaf in program.registers if leaf[0].split(".")[0] in initial_names)
+        last = [leaf for result in hardware.results for leaf in leaves(program.shapes[result], result)]
         self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
         ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
         sizes = self.knobs
         self.group = Group("cluster", sizes.engines, sizes.reorder_places, fair=True)
         self.pipeline = sizes.template == "pipeline"
-        tag, who = (
+        tag, caller_bits = (
             TAG + self.group.ticket if sizes.engines > 1 else TAG,
             1 if self.pipeline else at(sizes.threads),
         )
-        parameters = "" if self.pipeline else f"#(.THREADS({sizes.threads}), .WHO({who}), .TAG({tag})) "
-        self.member = Face(sizes.template, tag, self.begins.bits, self.results.bits, who, ports, parameters)
+        parameters = "" if self.pipeline else f"#(.THREADS({sizes.threads}), .WHO({caller_bits}), .TAG({tag})) "
+        self.member = Face(sizes.template, tag, self.begins.bits, self.results.bits, caller_bits, ports, parameters)
         self.inner = self.group.face(self.member, TAG) if sizes.engines > 1 else self.member
         self.summed = self._summed()
         self.top = summed_face(self.inner, self.summed) if self.summed else self.inner
 
     def _summed(self) -> dict[str, tuple[int, ...]]:
-        """Return the ports that integrity units answer, with the bits of each byte that they are asked."""
+        """Return the ports that integrity units answer, with the bits of each byte of a call."""
         sums = dict[str, tuple[int, ...]]()
         for port, name in self.ports.accelerator.items():
             unit = self.hardware.units[name]
@@ -117,7 +117,7 @@ class ProgramFiles(ShownByArguments):
         return sums
 
     def design(self) -> str:
-        """Return the engine or pipeline with its steps, and what is around it."""
+        """Return the Verilog of the engine or pipeline with its steps, and of the modules around it."""
         knobs = self.knobs
         context, ports, ends = self.context, self.ports, (self.begins, self.results)
         if self.pipeline:
@@ -135,7 +135,7 @@ class ProgramFiles(ShownByArguments):
         return "\n".join(texts)
 
     def bench(self) -> str:
-        """Return the test bench, whose units answer as the files say that it reads."""
+        """Return the test bench, whose units read their answers from files."""
         units = []
         for port, (ask, reply) in self.top.ports.items():
             text = played_back(port, ask, reply)
@@ -147,23 +147,23 @@ class ProgramFiles(ShownByArguments):
 
     @property
     def in_order(self) -> bool:
-        """Whether packets leave in the order in which they came."""
+        """Whether packets leave in order of arrival."""
         return bool(self.knobs.reorder_places) or (self.pipeline and self.knobs.engines == 1)
 
     def readme(self) -> str:
-        """Return what the files are, the ports, and what stands where in a packet and its verdict."""
+        """Return a description of the files, the ports and the layouts of a packet and its verdict, as Markdown."""
         knobs, name = self.knobs, self.hardware.compiled.program.name
-        one = f"{knobs.threads} places in each stage" if self.pipeline else f"{knobs.threads} threads"
-        many = f"{knobs.engines} {knobs.template}s of {one}" if knobs.engines > 1 else one
+        member_size = f"{knobs.threads} places in each stage" if self.pipeline else f"{knobs.threads} threads"
+        size = f"{knobs.engines} {knobs.template}s of {member_size}" if knobs.engines > 1 else member_size
 
         def rows(packed: Packed) -> list[str]:
-            return [f"| `{one}` | {low + bits - 1}:{low} |" for one, (low, bits) in packed.at.items()]
+            return [f"| `{leaf}` | {low + bits - 1}:{low} |" for leaf, (low, bits) in packed.at.items()]
 
         calls = [
             f"| `{port}_*` | {ask} bits asked, {reply} answered |" for port, (ask, reply) in self.top.ports.items()
         ]
         return "\n".join([
-            f"# {name}: {many}", "",
+            f"# {name}: {size}", "",
             f"`{DESIGN}`: the design (Verilog 2005), top module `{self.top.name}`"
             + (f", to be read with `{VALVES}`." if knobs.engines > 1 or self.summed else "."),
             *(f"Inside: `{port}_*`, answered by an integrity unit." for port in self.summed),
@@ -179,15 +179,15 @@ class ProgramFiles(ShownByArguments):
         ])  # fmt: skip
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the files into a folder, which is made; returns them."""
+        """Write the files into a folder, which is created if missing; return their paths."""
         texts = {DESIGN: self.design(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
         return write_files(folder, texts)
 
     def verify(self, folder: Path, cases: Sequence[Case], simulator_name: str = "", brief: bool = False) -> Found:
-        """Return what a simulator makes of packets, in the files that a folder has: with stalls, with many, without.
+        """Simulate the folder's files with stalls, with many stalls and without, and compare with the step program.
 
-        brief: whether the first run that differs is the last. Raises InputError without a simulator, for more packets
-        or calls than the bench holds, and for an accelerator that answers one call in two ways.
+        brief: stop after the first run with a difference. Raises InputError without a simulator, for more packets or
+        calls than the bench holds, and for an accelerator that answers equal calls differently.
         """
         if not 1 <= len(cases) < MOST_PACKETS:
             raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(cases)}")
@@ -203,58 +203,75 @@ class ProgramFiles(ShownByArguments):
         (folder / "packets.hex").write_text("".join(lines), encoding="utf-8")
         name = simulator_name or simulator(len(cases))
         command = build_bench(folder, [DESIGN, BENCH], name, packets=len(cases))
-        wrong, first, overtaken, cycles = 0, "", 0, 0
+        mismatches, first_mismatch, overtaken, cycles = 0, "", 0, 0
         sizes = {f"rows_{port}": len(port_rows) for port, port_rows in rows.items()}
         for stalls in (STALLS, MOST_STALLS, 0):
-            left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
-            more, messages, overtaken = self._differences(cases, expected, left)
-            also, call = calls.differences(list(self.top.ports), (folder / "asked.txt").read_text(encoding="utf-8"))
-            wrong, first = wrong + more + also, first or messages or call
+            lines_left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
+            packet_mismatches, first_packet, overtaken = self._differences(cases, expected, lines_left)
+            call_mismatches, first_call = calls.differences(
+                list(self.top.ports), (folder / "asked.txt").read_text(encoding="utf-8")
+            )
+            mismatches, first_mismatch = (
+                mismatches + packet_mismatches + call_mismatches,
+                first_mismatch or first_packet or first_call,
+            )
             if self.in_order and overtaken:
-                wrong, first = wrong + overtaken, first or f"{overtaken} packets were overtaken"
-            if wrong and brief:
+                mismatches, first_mismatch = (
+                    mismatches + overtaken,
+                    first_mismatch or f"{overtaken} packets were overtaken",
+                )
+            if mismatches and brief:
                 break
-        return Found(3 * len(cases), wrong, first, overtaken, cycles / len(cases))
+        return Found(3 * len(cases), mismatches, first_mismatch, overtaken, cycles / len(cases))
 
     def _number(self, case: Case) -> int:
-        values: dict[str, int] = {}
+        registers: dict[str, int] = {}
         for name, shape in self.hardware.begins.items():
-            values |= filled(shape, case[name], name)
-        whole = 0
+            registers |= filled(shape, case[name], name)
+        number = 0
         for name, (low, bits) in self.begins.at.items():
-            whole |= (values.get(name, 0) & (1 << bits) - 1) << low
-        return whole
+            number |= (registers.get(name, 0) & (1 << bits) - 1) << low
+        return number
 
     def _differences(
         self, cases: Sequence[Case], expected: Sequence[Mapping[str, Any]], left: Sequence[str]
     ) -> tuple[int, str, int]:
-        """Return how many packets differ, the first in words, and how many left before an earlier one."""
-        seen, order, wrong, first = dict[int, str](), list[int](), 0, ""
+        """Return how many packets differ, a text on the first, and how many packets were overtaken."""
+        results_by_packet, order, mismatches, first_mismatch = dict[int, str](), list[int](), 0, ""
         for line in left:
             tag, text = line.split()[:2]
             number = int(tag, 16) if not set(line.lower()) & set("xz") else -1
             order.append(number)
-            if number in seen or not 0 <= number < len(cases):
+            if number in results_by_packet or not 0 <= number < len(cases):
                 message = (
-                    f"packet {number} came twice" if number in seen else f"a packet left undefined, as {line[:40]}"
+                    f"packet {number} came twice"
+                    if number in results_by_packet
+                    else f"a packet left undefined, as {line[:40]}"
                 )
-                wrong, first = wrong + 1, first or message
+                mismatches, first_mismatch = mismatches + 1, first_mismatch or message
             else:
-                seen[number] = text
-        for k, (case, one) in enumerate(zip(cases, expected, strict=True)):
-            actual = self._verdict(seen[k], case) if k in seen else "nothing: it was lost"
-            if actual != one:
-                wrong, first = wrong + 1, first or f"packet {k}: hardware says {actual}, the step program {one}"
-        return wrong, first, sum(a > b for a, b in pairwise(order))
+                results_by_packet[number] = text
+        for number_, (case, expected_result) in enumerate(zip(cases, expected, strict=True)):
+            actual = (
+                self._verdict(results_by_packet[number_], case)
+                if number_ in results_by_packet
+                else "nothing: it was lost"
+            )
+            if actual != expected_result:
+                mismatches, first_mismatch = (
+                    mismatches + 1,
+                    first_mismatch or f"packet {number_}: hardware says {actual}, the step program {expected_result}",
+                )
+        return mismatches, first_mismatch, sum(earlier > later for earlier, later in pairwise(order))
 
     def _verdict(self, text: str, case: Case) -> object:
-        whole, tail = int(text, 16), b""
+        number, tail = int(text, 16), b""
         for name, shape in self.hardware.begins.items():
             if isinstance(shape, Octets) and shape.tail:
                 tail = case[name][shape.window :]
         signed = {name for name, lo, _ in self.program.registers if lo < 0}
-        registers = {name: self.results.value(whole, name, name in signed) for name in self.results.at}
+        registers = {name: self.results.value(number, name, name in signed) for name in self.results.at}
         try:
             return {name: taken(self.program.shapes[name], registers, name, tail) for name in self.hardware.results}
-        except (KeyError, IndexError) as error:  # no kind has this number
+        except (KeyError, IndexError) as error:  # the number of no kind
             return error

@@ -1,4 +1,4 @@
-"""A program as graphs, and what its accelerators are: plain data between lowering and whatever is made of it."""
+"""A program as graphs, and its accelerators: the plain data that lowering produces and back ends read."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from npexplore.hardware.shapes import Leaf, Shape
 from npexplore.records import content_hash
 
 ENDS = "(end)"
-INTEGRITY = "integrity"  # the Internet checksum of a field, of whole bytes
+INTEGRITY = "integrity"  # name of the template for the Internet checksum of a field of whole bytes
 
 
 @dataclass(frozen=True)
 class Inline:
-    """An accelerator that is a function of its arguments, lowered with the step."""
+    """An accelerator that is a pure function and is lowered as part of the calling step."""
 
     run: Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Outside:
-    """An accelerator behind a port: the shape of what it answers.
+    """An accelerator behind a port; reply: the shape of its answer.
 
-    table: what an answered number stands for, where the engine itself has that as constants. template: of hardware
-    that answers, inside the design (`INTEGRITY`); else whatever is around it does.
+    table: constants of the engine that an answer indexes (None: the answer is the value). template: hardware inside the
+    design that answers (`INTEGRITY`); empty: the surroundings answer.
 
     Example:
         >>> from npexplore.hardware import Outside
@@ -46,7 +46,7 @@ Unit = Inline | Outside
 
 @dataclass(frozen=True)
 class Request:
-    """A call that goes through a port: made where `when` is 1; the reply's registers begin with `reply.NAME`."""
+    """A call through a port, made if `when` is 1; the names of the reply's registers begin with `reply.NAME`."""
 
     name: str
     accelerator: str
@@ -57,9 +57,9 @@ class Request:
 
 @dataclass(frozen=True)
 class LoweredStep:
-    """A step as nodes of its graph: its requests, the register each name takes, the number of the next step.
+    """A step as nodes of its graph. writes: the node that each register gets; next: the number of the next step.
 
-    goes: names by number; the last one may be `(end)`.
+    goes: the next steps' names, by number; `(end)` may be among them.
     """
 
     name: str
@@ -70,16 +70,16 @@ class LoweredStep:
     goes: tuple[str, ...]
 
     def inputs(self, nodes: Sequence[int]) -> set[str]:
-        """Return the names of the inputs that some nodes are made of."""
-        under = (self.graph.nodes[at] for at in self.graph.under(nodes))
+        """Return the names of the inputs on which some nodes depend."""
+        under = (self.graph.nodes[node] for node in self.graph.under(nodes))
         return {node.value for node in under if node.op == "input"}
 
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """A program as graphs by step, the registers of a thread, and the shapes of what steps keep.
+    """A program: a graph per step, the registers of a thread, and the shapes of kept values.
 
-    begins, results: the registers that have a value before the first step, and those that are the program's answer.
+    begins: the registers that have a value before the first step. results: the registers of the program's result.
     """
 
     __hash__ = content_hash

@@ -1,4 +1,4 @@
-"""Ranges of whole numbers under the operations of a graph: the least and the largest value that can come out."""
+"""Ranges (smallest, largest value) of integers under the operations of a graph."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ BINARY: Mapping[str, Callable[[int, int], int]] = {
     "xor": operator.xor, "eq": lambda a, b: int(a == b), "lt": lambda a, b: int(a < b), "shl": operator.lshift,
     "shr": operator.rshift, "mod": operator.mod,
 }  # fmt: skip
-NO_BIT = 64  # trailing zeros of 0
+NO_BIT = 64  # number of trailing zeros of the constant 0
 
 
 def combined(op: str, a: Range, b: Range) -> Range:
-    """Return the range of an operation on values of two ranges."""
+    """Return the range of an operation's result for operands in two ranges."""
     if op == "add":
         return a[0] + b[0], a[1] + b[1]
     if op == "sub":
@@ -40,7 +40,7 @@ def _bitwise(op: str, a: Range, b: Range) -> Range:
         return (whole - a[1], whole - a[0]) if b == (whole, whole) else (0, whole)
     if op == "and" and max(a[0], b[0]) >= 0:
         return 0, a[1] if a[0] >= 0 else b[1]
-    bits = max(max(abs(one + (one < 0)) for one in (*a, *b)).bit_length(), 1)
+    bits = max(max(abs(end + (end < 0)) for end in (*a, *b)).bit_length(), 1)
     return -(1 << bits), (1 << bits) - 1
 
 
@@ -52,13 +52,13 @@ def _masked(a: Range, mask: int) -> Range:
 
 
 def fold_range(most: int, bits: int) -> int:
-    """Return the largest (x & 2^bits - 1) + (x >> bits) of x from 0 to `most`."""
+    """Return the maximum of (x & 2^bits - 1) + (x >> bits) for x from 0 to `most`."""
     top = most >> bits
     return max((most & ((1 << bits) - 1)) + top, (1 << bits) - 1 + top - 1 if top else 0)
 
 
 def trailing_zeros(op: str, value: int, args: Sequence[int]) -> int:
-    """Return how many low bits of a node are 0 in any case, from those of its arguments."""
+    """Return the number of low bits of a node that are always 0; args: the same numbers of its arguments."""
     if op == "const":
         return (value & -value).bit_length() - 1 if value else NO_BIT
     if op == "shl":

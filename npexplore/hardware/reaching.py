@@ -1,8 +1,8 @@
-"""What registers can hold where a step begins: ranges carried from step to step, until nothing changes.
+"""The ranges of registers at the begin of each step: they are propagated from step to step until nothing changes.
 
-A step on a loop is looked at once for each place where a window of bytes may begin (`.count` of its registers): a label
-popped moves it, and what bounds the labels that are left bounds the window only where both are looked at together. The
-graph that a step becomes is one for all of them.
+A step in a loop is analysed once for each position at which a window of bytes may begin (`.count` of its registers).
+Popping a label moves the window; the bound on the remaining labels bounds the window only if both are analysed
+together. The final graph of a step covers all positions.
 """
 
 from __future__ import annotations
@@ -22,69 +22,75 @@ from npexplore.hardware.values import RefusedError
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.language import StepProgram
 
-MOST_LOOKS = 40  # at a step with windows at one place
+MOST_LOOKS = 40  # analyses of a step with the same window positions
 MOVES = ".count"
-Place = tuple[str, tuple[tuple[str, int], ...]]  # a step, and where windows begin
+Place = tuple[str, tuple[tuple[str, int], ...]]  # a step, and the positions of its windows
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a step was last looked at with, and how often it was."""
+    """The entry and structures of a step's last analysis, and the number of its analyses."""
 
     entry: Entry
     structures: Mapping[str, Any]
     times: int
 
     def changed(self, entry: Entry, shapes: Mapping[str, Shape]) -> bool:
-        """Say whether the step may leave something else now."""
-        return self.entry != entry or any(structure(shapes[name]) != one for name, one in self.structures.items())
+        """Return whether the step may leave other values than at its last analysis."""
+        return self.entry != entry or any(
+            structure(shapes[name]) != structure_then for name, structure_then in self.structures.items()
+        )
 
 
 def reached(
     compiled: Compiled, units: Mapping[str, Unit], begins: Mapping[str, Shape]
 ) -> tuple[dict[str, LoweredStep], dict[str, Shape]]:
-    """Return the steps that a packet may come to, in the program's order, as graphs, and the shapes of what is kept.
+    """Return the reachable steps as graphs, in the program's order, and the shapes of kept values.
 
-    The first step of the program's order that begins with something new is looked at next, so that loops are done with
-    before what is behind them. Raises ModelError with step, line and reason for what hardware cannot have.
+    The next step to analyse is the first one, in the program's order, whose initial values have changed, so that loops
+    converge before later steps. Raises ModelError with step, line and reason for code that cannot become hardware.
     """
     program, shapes = compiled.program, dict(begins)
     loops = {name for name in program.steps if _comes_back(program, name)}
     order = {name: k for k, name in enumerate(program.steps)}
     entries = {_place(program.start, first := _first(begins), loops): first}
-    seen: dict[Place, _Seen] = {}
+    last_looks: dict[Place, _Seen] = {}
     while True:
-        changed = [at for at, entry in entries.items() if at not in seen or seen[at].changed(entry, shapes)]
+        changed = [
+            place
+            for place, entry in entries.items()
+            if place not in last_looks or last_looks[place].changed(entry, shapes)
+        ]
         if not changed:
             return _lowered(compiled, units, shapes, entries), shapes
-        place = min(changed, key=lambda at: (order[at[0]], at[1]))
-        name, before, times = place[0], dict(shapes), seen[place].times + 1 if place in seen else 1
-        run = SteppedOver(compiled, program.steps[name], units, shapes, entries[place])
+        place = min(changed, key=lambda candidate: (order[candidate[0]], candidate[1]))
+        name, shapes_before, times = place[0], dict(shapes), last_looks[place].times + 1 if place in last_looks else 1
+        stepped = SteppedOver(compiled, program.steps[name], units, shapes, entries[place])
         if times > MOST_LOOKS:
-            wide = sorted(one for one in shapes if shapes[one] != before.get(one))
+            wide = sorted(name_ for name_ in shapes if shapes[name_] != shapes_before.get(name_))
             raise ModelError(
                 f"program {program.name!r}: a loop without bound: {', '.join(wide)} grows with every round of its steps"
             )
-        filled = entries[place].filled | run.left
-        seen[place] = _Seen(entries[place], {one: structure(shapes[one]) for one in filled}, times)
-        for one in run.exits:
-            for to in one.goes:
-                _arrives(program, name, to, one.leaves, loops, entries)
+        filled = entries[place].filled | stepped.left
+        last_looks[place] = _Seen(entries[place], {name_: structure(shapes[name_]) for name_ in filled}, times)
+        for exit_ in stepped.exits:
+            for target in exit_.goes:
+                _arrives(program, name, target, exit_.leaves, loops, entries)
 
 
 def _comes_back(program: StepProgram, name: str) -> bool:
-    """Say whether a step may be passed again behind itself."""
+    """Return whether a step is part of a loop."""
     reachable, todo = set[str](), list(program.steps[name].goes)
     while todo:
-        one = todo.pop()
-        if one not in reachable:
-            reachable.add(one)
-            todo.extend(program.steps[one].goes)
+        follower = todo.pop()
+        if follower not in reachable:
+            reachable.add(follower)
+            todo.extend(program.steps[follower].goes)
     return name in reachable
 
 
 def _first(begins: Mapping[str, Shape]) -> Entry:
-    """Return what the first step begins with: all that the shapes of a packet's registers hold."""
+    """Return the initial values of the first step: the full ranges of the packet's registers."""
     values = Values(Graph())
     first_steps = [
         leaf for name, shape in begins.items() for leaf in spans(values, shape, decoded(values, shape, name), name)
@@ -100,25 +106,25 @@ def _place(step: str, entry: Entry, loops: set[str]) -> Place:
 def _arrives(
     program: StepProgram, step: str, to: str, left: Entry, loops: set[str], entries: dict[Place, Entry]
 ) -> None:
-    """Widen what a step may begin with by what another leaves."""
+    """Widen the initial values of step `to` by the values that another step leaves."""
     if to == ENDS:
         return
     if to not in program.steps[step].goes:
-        refused = RefusedError(f"it does not declare that it goes to {to!r}")
-        raise ModelError(f"program {program.name!r}, step {step!r}: {refused}") from refused
+        error = RefusedError(f"it does not declare that it goes to {to!r}")
+        raise ModelError(f"program {program.name!r}, step {step!r}: {error}") from error
     place = _place(to, left, loops)
-    known = entries.get(place)
-    entries[place] = left if known is None else known.joined(left)
+    known_entry = entries.get(place)
+    entries[place] = left if known_entry is None else known_entry.joined(left)
 
 
 def _lowered(
     compiled: Compiled, units: Mapping[str, Unit], shapes: dict[str, Shape], entries: Mapping[Place, Entry]
 ) -> dict[str, LoweredStep]:
-    """Return each step as one graph, over all that it may begin with."""
+    """Return each step as one graph for all of its initial values."""
     lowered = {}
     for name in compiled.program.steps:
-        here = [one for (step, _), one in entries.items() if step == name]
-        if here:
-            entry = reduce(Entry.joined, here)
+        step_entries = [entry_ for (step, _), entry_ in entries.items() if step == name]
+        if step_entries:
+            entry = reduce(Entry.joined, step_entries)
             lowered[name] = SteppedOver(compiled, compiled.program.steps[name], units, dict(shapes), entry).lowered()
     return lowered

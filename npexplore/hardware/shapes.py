@@ -1,10 +1,10 @@
-"""What a kept value can be, and the registers ("leaves") that hold it.
+"""Shapes of kept values, and the registers ("leaves") that hold a value of each shape.
 
-Whole     a number of a range                          one leaf
-Octets    bytes with a window                          one leaf per byte, .length, and .count where the window moves
+Whole     a number in a range                          one leaf
+Octets    bytes with a window                          one leaf per byte, .length, and .count if the window moves
 Parts     a tuple, named or not                        the leaves of each part
-Fixed     what is known while lowering                 no leaf
-OneOf     one of several shapes                        .kind and the leaves of each
+Fixed     a value known while lowering                 no leaf
+OneOf     one of several shapes                        .kind and the leaves of each shape
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Octets:
-    """Bytes: a window of so many places, of which `count` are used; `length` of all; whether a tail is behind it."""
+    """Bytes: `window` places of which `count` are used; `length` of all bytes; tail: whether more follow the window."""
 
     window: int
     count: tuple[int, int]
@@ -55,7 +55,7 @@ class Octets:
 
 @dataclass(frozen=True)
 class Parts:
-    """A tuple of a type."""
+    """A tuple of type `kind`, with the shape of each part."""
 
     kind: type
     parts: tuple[Shape, ...]
@@ -67,7 +67,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Fixed:
-    """What has one value."""
+    """A single, known value."""
 
     value: Any
 
@@ -83,27 +83,27 @@ Shape = Whole | Octets | Parts | Fixed | OneOf
 Leaf = tuple[str, int, int]
 
 
-Spans = Mapping[str, tuple[int, int]]  # by register, the least and the largest value that it can have somewhere
+Spans = Mapping[str, tuple[int, int]]  # by register, the smallest and the largest value at some point
 
 
 def shape_of(values: Values, value: Any) -> Shape:
-    """Return the shape of a value on a graph; raises RefusedError for what no register can hold."""
+    """Return the shape of a symbolic value; raises RefusedError for a value that registers cannot hold."""
     if is_number(value):
         return Whole(*values.range(value))
     if isinstance(value, (bytes, Bytes)):
-        one = bytes_of(value)
-        return Octets(len(one.data), values.range(one.count), values.range(one.length), one.tail)
+        octets = bytes_of(value)
+        return Octets(len(octets.data), values.range(octets.count), values.range(octets.length), octets.tail)
     if isinstance(value, tuple):
         return Parts(type(value), tuple(shape_of(values, part) for part in value))
     if isinstance(value, Choice):
-        return OneOf(tuple((kind_of(one), shape_of(values, one)) for _, one in value.entries))
+        return OneOf(tuple((kind_of(alternative), shape_of(values, alternative)) for _, alternative in value.entries))
     if value is None or isinstance(value, str):
         return Fixed(value)
     raise RefusedError(f"a step keeps {value_text(value)}")
 
 
 def join(a: Shape | None, b: Shape) -> Shape:
-    """Return the shape of what may be either."""
+    """Return the shape that includes the values of both shapes; None: no shape yet."""
     if a is None or a == b:
         return b
     if isinstance(a, Whole) and isinstance(b, Whole):
@@ -123,13 +123,13 @@ def join(a: Shape | None, b: Shape) -> Shape:
 
 
 def structure(shape: Shape) -> Any:
-    """Return what a shape is without the ranges of its numbers, by which its registers are named and filled."""
+    """Return a shape without the ranges of its numbers; it determines the names and contents of registers."""
     if isinstance(shape, Octets):
         return shape.window, shape.tail
     if isinstance(shape, Parts):
         return shape.kind, tuple(map(structure, shape.parts))
     if isinstance(shape, OneOf):
-        return tuple((kind, structure(one)) for kind, one in shape.choices)
+        return tuple((kind, structure(choice)) for kind, choice in shape.choices)
     return shape if isinstance(shape, Fixed) else Whole
 
 
@@ -144,7 +144,7 @@ def _kind(shape: Shape) -> tuple[Any, ...]:
 
 
 def leaves(shape: Shape, name: str) -> Iterator[Leaf]:
-    """Yield the registers of a shape: name, least and largest value; those with one value have none."""
+    """Yield the registers of a shape as (name, smallest, largest value); a number with one value has no register."""
     if isinstance(shape, Whole):
         if shape.lo < shape.hi:
             yield name, shape.lo, shape.hi
@@ -153,16 +153,16 @@ def leaves(shape: Shape, name: str) -> Iterator[Leaf]:
         yield from leaves(Whole(*shape.count), f"{name}.count")
         yield from leaves(Whole(*shape.length), f"{name}.length")
     elif isinstance(shape, Parts):
-        for part, one in zip(shape.names(), shape.parts, strict=True):
-            yield from leaves(one, f"{name}.{part}")
+        for part, choice in zip(shape.names(), shape.parts, strict=True):
+            yield from leaves(choice, f"{name}.{part}")
     elif isinstance(shape, OneOf):
         yield from leaves(Whole(0, len(shape.choices) - 1), f"{name}.kind")
-        for k, (_, one) in enumerate(shape.choices):
-            yield from leaves(one, f"{name}.is{k}")
+        for k, (_, choice) in enumerate(shape.choices):
+            yield from leaves(choice, f"{name}.is{k}")
 
 
 def decoded(values: Values, shape: Shape, name: str, ranges: Spans | None = None) -> Any:
-    """Return the value that a shape's registers hold, as inputs of the graph; ranges: of some, narrower than theirs."""
+    """Return the value in a shape's registers, which become inputs of the graph; ranges: narrower ranges of some."""
     known = ranges or {}
     if isinstance(shape, Whole):
         return values.num(_register(values, name, shape.lo, shape.hi, known))
@@ -172,15 +172,18 @@ def decoded(values: Values, shape: Shape, name: str, ranges: Spans | None = None
         length = decoded(values, Whole(*shape.length), f"{name}.length", known)
         return Bytes(tuple(data), count, length, shape.tail)
     if isinstance(shape, Parts):
-        parts = [decoded(values, one, f"{name}.{k}", known) for k, one in zip(shape.names(), shape.parts, strict=True)]
+        parts = [
+            decoded(values, part_shape, f"{name}.{part}", known)
+            for part, part_shape in zip(shape.names(), shape.parts, strict=True)
+        ]
         return shape.kind(*parts) if hasattr(shape.kind, "_fields") else tuple(parts)
     if isinstance(shape, OneOf):
         kind = _register(values, f"{name}.kind", 0, len(shape.choices) - 1, known)
         tests = [values.graph.binary("eq", kind, values.graph.const(k)) for k in range(len(shape.choices))]
         return Choice(
             tuple(
-                (tests[k], decoded(values, one, f"{name}.is{k}", known))
-                for k, (_, one) in enumerate(shape.choices)
+                (tests[k], decoded(values, choice, f"{name}.is{k}", known))
+                for k, (_, choice) in enumerate(shape.choices)
                 if values.graph.constant(tests[k]) != 0
             )
         )
@@ -195,9 +198,9 @@ def _register(values: Values, name: str, lo: int, hi: int, ranges: Spans) -> int
 
 
 def spans(values: Values, shape: Shape, value: Any, name: str) -> Iterator[Leaf]:
-    """Yield the ranges of what holds a value, as they are on the way being looked at: numbers, kinds, counts, lengths.
+    """Yield the ranges of a value's numbers, kinds, counts and lengths on the current path, under registers' names.
 
-    The names are those of registers, those of what has but one value among them.
+    Numbers with a single value, which have no register, are included.
     """
     if value is UNBOUND:
         return
@@ -208,20 +211,24 @@ def spans(values: Values, shape: Shape, value: Any, name: str) -> Iterator[Leaf]
         yield f"{name}.count", *values.range(octets.count)
         yield f"{name}.length", *values.range(octets.length)
     elif isinstance(shape, Parts):
-        for part, one, item in zip(shape.names(), shape.parts, value, strict=True):
-            yield from spans(values, one, item, f"{name}.{part}")
+        for part, alternative, item in zip(shape.names(), shape.parts, value, strict=True):
+            yield from spans(values, alternative, item, f"{name}.{part}")
     elif isinstance(shape, OneOf):
         order = [kind for kind, _ in shape.choices]
         entries = value.entries if isinstance(value, Choice) else ((values.graph.const(1), value),)
-        kinds = {order.index(kind_of(one)): one for when, one in entries if values.graph.constant(when) != 0}
+        kinds = {
+            order.index(kind_of(alternative)): alternative
+            for when, alternative in entries
+            if values.graph.constant(when) != 0
+        }
         if kinds:
             yield f"{name}.kind", min(kinds), max(kinds)
-        for k, one in kinds.items():
-            yield from spans(values, shape.choices[k][1], one, f"{name}.is{k}")
+        for k, alternative in kinds.items():
+            yield from spans(values, shape.choices[k][1], alternative, f"{name}.is{k}")
 
 
 def encoded(values: Values, shape: Shape, value: Any, name: str) -> Iterator[tuple[str, int]]:
-    """Yield the registers that hold a value, each with the node that it takes; those left out may be anything."""
+    """Yield (register, node) for the registers that hold a value; other registers of the shape may hold anything."""
     if value is UNBOUND:
         return
     if isinstance(shape, Whole):
@@ -235,8 +242,8 @@ def encoded(values: Values, shape: Shape, value: Any, name: str) -> Iterator[tup
         yield from encoded(values, Whole(*shape.count), octets.count, f"{name}.count")
         yield from encoded(values, Whole(*shape.length), octets.length, f"{name}.length")
     elif isinstance(shape, Parts):
-        for part, one, item in zip(shape.names(), shape.parts, value, strict=True):
-            yield from encoded(values, one, item, f"{name}.{part}")
+        for part, alternative, item in zip(shape.names(), shape.parts, value, strict=True):
+            yield from encoded(values, alternative, item, f"{name}.{part}")
     elif isinstance(shape, OneOf):
         kinds = [kind for kind, _ in shape.choices]
 
@@ -244,11 +251,11 @@ def encoded(values: Values, shape: Shape, value: Any, name: str) -> Iterator[tup
             return kinds.index(kind_of(one))
 
         yield from encoded(values, Whole(0, len(kinds) - 1), values.spread(value, number), f"{name}.kind")
-        for _, one in value.entries if isinstance(value, Choice) else ((0, value),):
-            k = kinds.index(kind_of(one))
-            yield from encoded(values, shape.choices[k][1], one, f"{name}.is{k}")
+        for _, alternative in value.entries if isinstance(value, Choice) else ((0, value),):
+            k = kinds.index(kind_of(alternative))
+            yield from encoded(values, shape.choices[k][1], alternative, f"{name}.is{k}")
 
 
 def maybe(most: int) -> OneOf:
-    """Return the shape of a reply that may be missing, else a number from 0 to `most`."""
+    """Return the shape of a reply that is either None or a number from 0 to `most`."""
     return OneOf(((("none",), Fixed(None)), (("number",), Whole(0, most))))

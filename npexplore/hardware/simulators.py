@@ -1,4 +1,4 @@
-"""Runs a test bench in Icarus Verilog or Verilator, whichever is installed."""
+"""Builds and runs a test bench with Icarus Verilog or Verilator."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from npexplore.errors import InputError
 
-LONGEST_S = 1200  # of a simulation or of its compilation
-VERILATOR_FROM_PACKETS = 3000  # packets from which on Verilator's compilation pays
-OPTIMISED_FROM_PACKETS = 10_000  # fewer: C++ compiled without optimisation ends first, though it runs six times as long
-MAIN = "main.cpp"  # its own: of modules compiled apart Verilator 5.006 makes one for each, which do not link
+LONGEST_S = 1200  # time limit of a simulation, and of its compilation
+VERILATOR_FROM_PACKETS = 3000  # from this many packets on, Verilator's compilation pays off
+OPTIMISED_FROM_PACKETS = 10_000  # with fewer, unoptimised C++ is faster in total, though it runs six times as long
+MAIN = "main.cpp"  # with hierarchical blocks, Verilator 5.006 generates one main per block, which do not link
 MAIN_TEXT = """#include "Vbench.h"
 #include "verilated.h"
 
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
 
 
 def simulator(packets: int) -> str:
-    """Return the simulator to use, `iverilog` or `verilator`; raises InputError where there is none."""
+    """Return the simulator to use for this many packets, `iverilog` or `verilator`; raises InputError without one."""
     order = ("verilator", "iverilog") if packets >= VERILATOR_FROM_PACKETS else ("iverilog", "verilator")
     for name in order:
         if shutil.which(name):
@@ -45,20 +45,20 @@ def simulator(packets: int) -> str:
 def build_bench(
     folder: Path, files: Sequence[str], name: str, apart: bool = False, packets: int = OPTIMISED_FROM_PACKETS
 ) -> list[str]:  # fmt: skip
-    """Return the command that runs the bench in a folder, built by a simulator of this name.
+    """Build the bench in a folder with the simulator `name`, and return the command that runs it.
 
-    apart: Verilator compiles the modules that say so once for all that are alike. packets: how many are to be run; for
-    few the C++ is compiled without optimisation. Raises InputError where the simulator refuses the files.
+    apart: Verilator compiles each module marked as a hierarchical block only once. packets: the number to simulate; for
+    few packets, the C++ is compiled without optimisation. Raises InputError if the simulator rejects the files.
     """
     if name == "iverilog":
         _run(["iverilog", "-g2005", "-Wall", "-o", "bench.vvp", "-s", "bench", *files], folder)
         return ["vvp", "-n", "bench.vvp"]
     (folder / MAIN).write_text(MAIN_TEXT, encoding="utf-8")
     level = "-O1" if packets >= OPTIMISED_FROM_PACKETS else "-O0"
-    settings = ["VM_PARALLEL_BUILDS=0", f"OPT_FAST={level}", f"OPT_GLOBAL={level}"]  # each file has all headers
+    settings = ["VM_PARALLEL_BUILDS=0", f"OPT_FAST={level}", f"OPT_GLOBAL={level}"]  # each file includes all headers
     options = ["--cc", "--exe", "--timing", "-O3", "-Wno-fatal", "--top-module", "bench", "-Mdir", "built"]
     _run(["verilator", *options, *(["--hierarchical"] if apart else []), *files, MAIN], folder)
-    if apart:  # one job: the makefile has a rule of two targets, which two jobs run twice, one into the other's files
+    if apart:  # one job: with two, a rule with two targets runs twice at the same time, on the same files
         _run(["make", "-C", "built", "-f", "Vbench_hier.mk", "hier_verilation", *settings], folder)
     makefile = "Vbench_hier.mk" if apart else "Vbench.mk"
     _run(["make", "-j", "2", "-C", "built", "-f", makefile, *(["hier_build"] if apart else []), *settings], folder)
@@ -66,9 +66,9 @@ def build_bench(
 
 
 def run_built(folder: Path, command: Sequence[str], **settings: int) -> tuple[list[str], int]:
-    """Return the lines that a built bench writes, without the last, and the cycles that one tells.
+    """Run a built bench; return the lines of results.txt but the last, and the cycles that the last line reports.
 
-    settings: what it takes behind `+`. Raises InputError where it does not end.
+    settings: the bench's plus arguments. Raises InputError if it does not end.
     """
     (folder / "results.txt").unlink(missing_ok=True)
     _run([*command, *(f"+{name}={value}" for name, value in settings.items())], folder)
@@ -80,10 +80,10 @@ def run_built(folder: Path, command: Sequence[str], **settings: int) -> tuple[li
 
 def _run(command: list[str], folder: Path) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False)
-    except subprocess.TimeoutExpired as late:
-        raise InputError(f"{command[0]} in {folder} has not come to an end after {LONGEST_S} s") from late
-    if done.returncode:
-        messages = (done.stderr or done.stdout).strip().splitlines()
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+    except subprocess.TimeoutExpired as timeout:
+        raise InputError(f"{command[0]} in {folder} has not come to an end after {LONGEST_S} s") from timeout
+    if process.returncode:
+        messages = (process.stderr or process.stdout).strip().splitlines()
         messages = [line for line in messages if "rror" in line] or messages
         raise InputError(f"{command[0]} failed: {' / '.join(messages[:5])}")

@@ -1,4 +1,4 @@
-"""The text of functions as syntax trees, with the lines of their files."""
+"""Syntax trees of functions, with line numbers of their files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _functions(file: str) -> dict[tuple[str, int], list[Function]]:
     functions: dict[tuple[str, int], list[Function]] = {}
     for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
         if isinstance(node, ast.FunctionDef):
-            line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             functions.setdefault((node.name, line), []).append(node)
         elif isinstance(node, ast.Lambda):
             functions.setdefault(("<lambda>", node.lineno), []).append(node)
@@ -26,7 +26,7 @@ def _functions(file: str) -> dict[tuple[str, int], list[Function]]:
 
 
 def tree_of(code: CodeType) -> Function:
-    """Return the syntax tree of a function; raises RefusedError where its text is not found, or twice."""
+    """Return the syntax tree of a function; raises RefusedError unless its text is found exactly once."""
     candidates = _functions(code.co_filename).get((code.co_name, code.co_firstlineno), [])
     if len(candidates) != 1:
         raise RefusedError(
@@ -36,7 +36,7 @@ def tree_of(code: CodeType) -> Function:
 
 
 def names_of(function: FunctionType) -> dict[str, object]:
-    """Return what a function's body sees beside its own variables: what it closes over, then its module."""
+    """Return the names that a function's body reads beside its own variables: module globals and closure variables."""
     names = dict(function.__globals__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:

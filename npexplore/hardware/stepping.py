@@ -1,8 +1,8 @@
-"""One step of a program as a graph: its calls and its body, run over what the registers of a thread hold.
+"""Lowers one step of a program to a graph: it runs the step's calls and body on the symbolic contents of registers.
 
-Where the body returns, what is kept at that moment, and the ranges that hold there, say what the next step begins with;
-`reaching` carries that from step to step. Header checks (`Inline`) are lowered with the step that asks for them; units
-behind ports (`Outside`) leave a request.
+At each return of the body, the kept values and their ranges are initial values of the next step; `reaching` propagates
+them from step to step. Header checks (`Inline`) are lowered with the calling step; units behind ports (`Outside`)
+become requests.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from npexplore.machine.step_programs.language import Call, Step
 
 @dataclass(frozen=True)
 class Entry:
-    """What a step begins with: names that are kept, and ranges by register."""
+    """The initial values of a step: names of kept values, and ranges by register."""
 
     filled: frozenset[str]
     ranges: Spans
 
     def joined(self, other: Entry) -> Entry:
-        """Return what holds for both; a register that one of them has not, nobody has filled there."""
+        """Return an entry that includes both; a register that only one of them has keeps its range."""
         ranges = {**self.ranges, **other.ranges}
         for leaf in self.ranges.keys() & other.ranges.keys():
-            (lo, hi), (low, high) = self.ranges[leaf], other.ranges[leaf]
-            ranges[leaf] = min(lo, low), max(hi, high)
+            (lowest, highest), (low, high) = self.ranges[leaf], other.ranges[leaf]
+            ranges[leaf] = min(lowest, low), max(highest, high)
         return Entry(self.filled | other.filled, ranges)
 
 
 @dataclass(frozen=True)
 class Exit:
-    """Where a step's body returns: the steps it may go to from there (`(end)` among them), and what they begin with."""
+    """A return of a step's body: the possible next steps (with `(end)`), and the initial values that it leaves them."""
 
     goes: tuple[str, ...]
     leaves: Entry
 
 
 class SteppedOver:
-    """A step run over shapes of what is kept, and what it begins with; `shapes` is widened by what it leaves.
+    """A step, run on its initial values; it widens `shapes` by the values that it leaves.
 
-    exits: where it returns. left: names that are kept then. Raises ModelError with step, line and reason.
+    exits: its returns. left: names of the values kept at any return. Raises ModelError with step, line and reason.
     """
 
     def __init__(
@@ -82,39 +82,41 @@ class SteppedOver:
         return self.run.run(self.step.run, self.run.context)
 
     def _called(self, call: Call, unit: Unit) -> Any:
-        """Return the reply of a call, which is None where the call is not made."""
+        """Return the reply of a call; None if the call is not made."""
         run, values, fields = self.run, self.values, self.compiled.program.fields
         arguments = []
         for name in call.takes:
             if name not in fields:
                 arguments.append(run.attribute(run.context, name))
                 continue
-            one = fields[name]
-            if one.of is not None:
-                arguments.append(run.run(one.of, run.context))
+            field_ = fields[name]
+            if field_.of is not None:
+                arguments.append(run.run(field_.of, run.context))
             else:
-                region = run.attribute(run.context, one.region)
-                whole = bytes_of(region)
-                arguments.append(values.cut(whole, one.first_byte, one.first_byte - (-one.bits // 8)))
+                region = run.attribute(run.context, field_.region)
+                octets = bytes_of(region)
+                arguments.append(values.cut(octets, field_.first_byte, field_.first_byte - (-field_.bits // 8)))
         when = self.graph.const(1)
         if call.when is not None:
             when = values.node(values.truth(run.attribute(run.context, call.when)))
         if isinstance(unit, Inline):
             return values.merge(when, run.run(unit.run, *arguments), None)
-        flat = [part for one in arguments for part in _parts(one)]
-        nodes = tuple(values.node(one) for one in flat)
+        flat = [part for argument in arguments for part in _parts(argument)]
+        nodes = tuple(values.node(number) for number in flat)
         name = f"reply.{call.reply}"
         self.requests.append(Request(call.reply, call.accelerator, when, nodes, tuple(leaves(unit.reply, name))))
         reply = decoded(values, unit.reply, name)
         if unit.table is not None:
             table = unit.table
-            reply = values.spread(reply, lambda one: None if one is None else run.entry(table, one))
+            reply = values.spread(reply, lambda answer: None if answer is None else run.entry(table, answer))
         return values.merge(when, reply, None)
 
     def _leaves(self, value: Any) -> None:
-        """Note that the body returns: where to, and what is kept."""
-        ways = value.entries if isinstance(value, Choice) else ((self.graph.const(1), value),)
-        goes = tuple(ENDS if one is None else str(one) for when, one in ways if self.graph.constant(when) != 0)
+        """Record a return of the body: the next steps, and the kept values."""
+        alternatives = value.entries if isinstance(value, Choice) else ((self.graph.const(1), value),)
+        goes = tuple(
+            ENDS if target is None else str(target) for when, target in alternatives if self.graph.constant(when) != 0
+        )
         ranges: dict[str, tuple[int, int]] = {}
         for name, register in self.run.step_state.items():
             if register is UNBOUND:
@@ -146,7 +148,7 @@ class SteppedOver:
 
 
 def _parts(argument: Any) -> tuple[Any, ...]:
-    """Return the numbers that an argument of a call is asked as, those of bytes one by one."""
+    """Return a call's argument as numbers; bytes become one number each."""
     if isinstance(argument, Bytes):
         if argument.length != len(argument.data):
             raise RefusedError("a call takes bytes whose length is known only in hardware")

@@ -1,9 +1,9 @@
-"""Values that a step's body is run on: numbers as nodes of a graph, bytes with a window, and values of several kinds.
+"""Symbolic values on which a step's body is run: numbers as nodes of a graph, bytes with a window, choices of values.
 
-    Num      a whole number that is a node                     Bytes    bytes of which the first are nodes
+    Num      an integer that is a node                         Bytes    bytes of which the first are nodes
     Choice   values of different kinds, each with its test     Blend    an object whose attributes were merged
 
-`merging` says how two ways through a body meet again, `operations` what is done with values.
+`merging` merges the values of two branches; `operations` has the operations on values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from npexplore.errors import ModelError
 
 
 class RefusedError(ModelError):
-    """What hardware cannot have; the lowering adds step and line."""
+    """Code that cannot become hardware; lowering adds step and line."""
 
 
 class _Unbound:
@@ -29,12 +29,12 @@ UNBOUND: Any = _Unbound()
 
 @dataclass(frozen=True)
 class Num:
-    """A whole number; `at`: its node."""
+    """An integer; `at`: its node."""
 
     at: int
 
     def __bool__(self) -> bool:
-        """Refuse to be tested by what does not know of graphs."""
+        """Raise RefusedError: only code that handles graphs may test a symbolic number."""
         raise RefusedError("a choice that lowering must make depends on a value known only in hardware")
 
 
@@ -43,9 +43,9 @@ Number = int | Num
 
 @dataclass(frozen=True)
 class Bytes:
-    """Bytes: a window of the first `count`, then, where `tail`, those of the frame that are never looked at.
+    """Bytes: a window with the first `count` bytes and, if `tail`, more bytes of the frame that are never read.
 
-    length: of all of them together, which may end inside the window. The places of `data` behind `count` mean nothing.
+    length: of all bytes, which may end inside the window. Places of `data` beyond `count` have no meaning.
     """
 
     data: tuple[Number, ...]
@@ -56,14 +56,14 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Choice:
-    """Values of different kinds; exactly one test is 1."""
+    """Alternative values of different kinds, as (test, value); exactly one test is 1."""
 
     entries: tuple[tuple[int, Any], ...]
 
 
 @dataclass(frozen=True)
 class Blend:
-    """Merged objects of one class: its attributes, merged one by one."""
+    """Merged objects of one class; parts: the merged attributes by name."""
 
     kind: type
     parts: dict[str, Any]
@@ -71,25 +71,25 @@ class Blend:
 
 @dataclass(frozen=True)
 class Some:
-    """Items of a list that are there where their test is 1."""
+    """A list with uncertain items, as (test, value); an item exists if its test is 1."""
 
     entries: tuple[tuple[int, Any], ...]
 
 
 def is_number(value: Any) -> bool:
-    """Say whether a value is a whole number, known or not."""
+    """Return whether a value is an integer, known or symbolic."""
     return isinstance(value, (int, Num))
 
 
 def known(value: Any) -> bool:
-    """Say whether a value has nothing in it that is known only in hardware."""
+    """Return whether a value contains nothing that is known only in hardware."""
     if isinstance(value, (tuple, list)):
         return all(map(known, value))
     return value is not UNBOUND and not isinstance(value, (Num, Bytes, Choice, Blend, Some))
 
 
 def kind_of(value: Any) -> tuple[Any, ...]:
-    """Return what values must share to be merged into one of their own kind."""
+    """Return a value's kind; values of the same kind merge into one value of that kind."""
     if value is None:
         return ("none",)
     if is_number(value):

@@ -1,8 +1,8 @@
-"""Value change dumps (IEEE 1364-2005, clause 18): what signals were, cycle by cycle.
+"""Reads value change dumps (IEEE 1364-2005, clause 18) as signal values, cycle by cycle.
 
-    #TIME      bVALUE ID      vID      a change; a signal keeps its value until the next one
+    #TIME      bVALUE ID      vID      a change; a signal keeps its value until the next change
 
-A cycle is what stood before a rising edge of the clock: what the edge takes.
+The values of a cycle are those just before a rising edge of the clock.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from npexplore.errors import InputError
 from npexplore.paths import plain_text
 
 UNDEFINED = -1
-Words = Iterator[tuple[int, str]]  # each with its line
+Words = Iterator[tuple[int, str]]  # (line number, word)
 
 
 def read_vcd(file: Path, clock: str = "clk") -> dict[str, list[int]]:
-    """Return the values of each signal of a dump before each rising edge of its clock; undefined ones are -1.
+    """Return the values of each signal of a dump before each rising edge of its clock; undefined values are -1.
 
-    Signals are named without their scopes, but for the second and later ones of a name (`scope.name`). Raises
-    InputError, with the line, for a file without such a clock, for unknown signals, and for what is no change.
+    Names omit the scope, except for the second and later signals of the same name (`scope.name`). Raises InputError for
+    a file without such a clock, and, with the line, for unknown signals and malformed changes.
     """
     lines = plain_text(file.read_bytes(), file.name).splitlines()
     words = ((number, word) for number, line in enumerate(lines, 1) for word in line.split())
     signals = _signals(words)
     if clock not in signals:
         raise InputError(f"{file.name} must have a clock named {clock!r}, got {', '.join(signals) or 'nothing'}")
-    now = dict.fromkeys(signals.values(), UNDEFINED)
+    current = dict.fromkeys(signals.values(), UNDEFINED)
     values_by_signal: dict[str, list[int]] = {name: [] for name in signals}
-    for changes in _instants(file.name, words, now):
-        if changes.get(signals[clock]) == 1 and now[signals[clock]] == 0:
+    for changes in _instants(file.name, words, current):
+        if changes.get(signals[clock]) == 1 and current[signals[clock]] == 0:
             for name, values in values_by_signal.items():
-                values.append(now[signals[name]])
-        now |= changes
+                values.append(current[signals[name]])
+        current |= changes
     return values_by_signal
 
 
 def _signals(words: Words) -> dict[str, str]:
-    """Return the identifier of each signal by its name; the words go on behind the declarations."""
+    """Return the identifier of each signal by name; reads the words up to the end of the declarations."""
     signals: dict[str, str] = {}
     scopes: list[str] = []
     for _, word in words:
@@ -74,7 +74,7 @@ def _instants(file: str, words: Words, known: dict[str, int]) -> Iterator[dict[s
             changes = {}
         elif word == "$comment":
             list(_until_end(words))
-        elif kind != "$":  # $dumpvars and others, and their $end, stand around changes
+        elif kind != "$":  # $dumpvars and similar, and their $end, enclose changes
             bits, identifier = (rest, next(words, (line, ""))[1]) if kind in "bB" else (kind, rest)
             if not bits or not set(bits) <= set("01xXzZ"):
                 raise InputError(

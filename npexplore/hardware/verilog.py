@@ -1,8 +1,8 @@
 """Graphs as Verilog 2005: a combinational module for each step, a wire for each node.
 
-Numbers are whole in a graph; a wire has as many bits as its node's range asks for, in two's complement where it can be
-negative. Operands are extended to the bits of the result first, so that no operation depends on Verilog's own rules
-of widths and signs.
+Graphs compute with integers; a wire has the bits of its node's range, in two's complement if it can be negative.
+Operands are first extended to the width of the result, so that no operation depends on Verilog's own rules for widths
+and signs.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 
 
 def bits_of(leaf: Leaf) -> int:
-    """Return the bits of a register."""
+    """Return the number of bits of a register."""
     return Node("input", (), leaf[0], leaf[1], leaf[2]).bits
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Registers side by side in one vector: the lowest bit of each by name, and the bits of all."""
+    """Registers packed into one vector. at: by name (lowest bit, number of bits); bits: width of the vector."""
 
     at: Mapping[str, tuple[int, int]]
     bits: int
 
     @classmethod
     def of(cls, leaves: Iterable[Leaf]) -> Packed:
-        """Return registers packed in their order, the first one lowest; at least one bit."""
+        """Return registers packed in order, the first one lowest; the vector has at least one bit."""
         fields: dict[str, tuple[int, int]] = {}
         low = 0
         for leaf in leaves:
@@ -41,32 +41,32 @@ class Packed:
         return cls(fields, max(1, low))
 
     def slice(self, name: str) -> str:
-        """Return the place of a register as Verilog has it."""
+        """Return the Verilog part select of a register."""
         low, bits = self.at[name]
         return f"[{low + bits - 1}:{low}]"
 
     def value(self, whole: int, name: str, signed: bool = False) -> int:
-        """Return a register out of the whole vector's number."""
+        """Return a register's value, extracted from the vector's number."""
         low, bits = self.at[name]
         bits_value = whole >> low & (1 << bits) - 1
         return bits_value - (1 << bits) if signed and bits_value >> bits - 1 else bits_value
 
 
 class Text:
-    """Nodes of one graph as declarations."""
+    """The Verilog declarations of one graph's nodes."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.lines = graph, list[str]()
 
     def extended(self, at: int, bits: int) -> str:
-        """Return a node with so many bits: cut, or with zeros or its sign in front."""
+        """Return a node with `bits` bits: truncated, zero-extended or sign-extended."""
         node = self.graph.nodes[at]
         if node.op == "const":
             return f"{bits}'h{node.value & (1 << bits) - 1:x}"
         return _wider(f"n{at}", node.bits, bits, node.lo < 0)
 
     def cut(self, at: int, low: int, bits: int) -> str:
-        """Return so many bits of a node from one on, with zeros or its sign behind the last."""
+        """Return `bits` bits of a node from bit `low` on, extended by zeros or its sign beyond its last bit."""
         node = self.graph.nodes[at]
         if node.op == "const":
             return f"{bits}'h{node.value >> low & (1 << bits) - 1:x}"
@@ -78,7 +78,7 @@ class Text:
         return parts[0] if len(parts) == 1 else f"{{{', '.join(parts)}}}"
 
     def node(self, at: int, source: Mapping[str, str]) -> None:
-        """Declare a node's wire; source: inputs by name as expressions."""
+        """Declare a node's wire; source: the Verilog expression of each input, by name."""
         node = self.graph.nodes[at]
         if node.op == "const":
             return
@@ -86,32 +86,34 @@ class Text:
         self.lines.append(f"  wire [{node.bits - 1}:0] n{at} = {text};")
 
     def _plain(self, at: int, node: Node) -> str:
-        a, b = (self.extended(one, node.bits) for one in node.args)
+        a, b = (self.extended(operand, node.bits) for operand in node.args)
         return f"{a} {SIGNS[node.op]} {b}"
 
     def _compare(self, at: int, node: Node) -> str:
-        left, right = (self.graph.nodes[one] for one in node.args)
+        left, right = (self.graph.nodes[operand] for operand in node.args)
         signed = left.lo < 0 or right.lo < 0
-        bits = max(one.bits + (signed and one.lo >= 0) for one in (left, right))
-        a, b = (self.extended(one, bits) for one in node.args)
+        bits = max(operand.bits + (signed and operand.lo >= 0) for operand in (left, right))
+        a, b = (self.extended(operand, bits) for operand in node.args)
         if signed:
             a, b = f"$signed({a})", f"$signed({b})"
         return f"{a} {'==' if node.op == 'eq' else '<'} {b}"
 
     def _shift(self, at: int, node: Node) -> str:
-        (one,), by = node.args, node.value
+        (operand,), by = node.args, node.value
         if node.op == "shl":
-            return f"{{{self.extended(one, node.bits - by)}, {by}'d0}}"
-        of = self.graph.nodes[one]
-        left = of.bits - by
-        if left <= 0:
+            return f"{{{self.extended(operand, node.bits - by)}, {by}'d0}}"
+        operand_node = self.graph.nodes[operand]
+        remaining_bits = operand_node.bits - by
+        if remaining_bits <= 0:
             return (
-                _wider(f"n{one}[{of.bits - 1}:{of.bits - 1}]", 1, node.bits, True) if of.lo < 0 else f"{node.bits}'d0"
+                _wider(f"n{operand}[{operand_node.bits - 1}:{operand_node.bits - 1}]", 1, node.bits, True)
+                if operand_node.lo < 0
+                else f"{node.bits}'d0"
             )
-        if left >= node.bits:
-            return f"n{one}[{by + node.bits - 1}:{by}]"
-        fill = f"n{one}[{of.bits - 1}]" if of.lo < 0 else "1'b0"
-        return f"{{{{{node.bits - left}{{{fill}}}}}, n{one}[{of.bits - 1}:{by}]}}"
+        if remaining_bits >= node.bits:
+            return f"n{operand}[{by + node.bits - 1}:{by}]"
+        fill = f"n{operand}[{operand_node.bits - 1}]" if operand_node.lo < 0 else "1'b0"
+        return f"{{{{{node.bits - remaining_bits}{{{fill}}}}}, n{operand}[{operand_node.bits - 1}:{by}]}}"
 
     def _mod(self, at: int, node: Node) -> str:
         bits = max(self.graph.nodes[node.args[0]].bits, node.value.bit_length())
@@ -155,10 +157,10 @@ def _family(op: str) -> str:
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of a program's accelerators: by name the bits of what is asked and answered.
+    """The ports of a program's accelerators. asks, replies: by port, the bits of a request and the layout of a reply.
 
-    of: by step, the port of each of its requests. A step that calls one accelerator twice does so by two ports. widths:
-    by port, the bits of each argument, the first one lowest.
+    of: by step, the port of each of its requests; a step that calls an accelerator twice uses two ports. accelerator:
+    by port. widths: by port, the bits of each argument, the first one lowest.
     """
 
     asks: Mapping[str, int]
@@ -177,15 +179,17 @@ def ports_of(program: LoweredProgram) -> Ports:
     widths: dict[str, tuple[int, ...]] = {}
     for step in program.steps.values():
         names, used = [], dict[str, int]()
-        for one in step.requests:
-            number = used.get(one.accelerator, 0)
-            used[one.accelerator] = number + 1
-            name = f"{one.accelerator}_{number}"
-            packed = Packed.of((leaf.removeprefix(f"reply.{one.name}"), lo, hi) for leaf, lo, hi in one.reply)
-            bits = tuple(step.graph.nodes[at].bits for at in one.arguments)
+        for request in step.requests:
+            number = used.get(request.accelerator, 0)
+            used[request.accelerator] = number + 1
+            name = f"{request.accelerator}_{number}"
+            packed = Packed.of(
+                (leaf.removeprefix(f"reply.{request.name}"), lowest, highest) for leaf, lowest, highest in request.reply
+            )
+            bits = tuple(step.graph.nodes[node].bits for node in request.arguments)
             widths[name] = tuple(map(max, bits, widths.get(name, bits)))
             asks[name], replies[name] = max(1, sum(widths[name])), packed
-            accelerator[name] = one.accelerator
+            accelerator[name] = request.accelerator
             names.append(name)
         of[step.name] = tuple(names)
     return Ports(asks, replies, of, accelerator, widths)
@@ -194,39 +198,39 @@ def ports_of(program: LoweredProgram) -> Ports:
 def step_module(program: LoweredProgram, step: LoweredStep, context: Places, ports: Ports) -> str:
     """Return a step as a combinational module.
 
-    held: a thread's context; reply_PORT: answers; after: the context behind the step; following: the number of
-    the next step, that of steps in the text's order, their count at the end; when_PORT and ask_PORT: its calls.
+    Inputs: held, a thread's context; reply_PORT, answers. Outputs: after, the context after the step; following, the
+    number of the next step in the program's order, or the number of steps at the end; when_PORT and ask_PORT, calls.
     """
     text, graph = Text(step.graph), step.graph
     names = list(program.steps)
     width = len(names).bit_length()
-    read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
+    read_nodes = [node for request in step.requests for node in (request.when, *request.arguments)]
     source = {name: context.read(name, "held") for name in context.at}
     heads = [f"  input [{context.bits - 1}:0] held", f"  output [{context.bits - 1}:0] after"]
     heads.append(f"  output [{width - 1}:0] following")
-    for one, port in zip(step.requests, ports.of[step.name], strict=True):
+    for request, port in zip(step.requests, ports.of[step.name], strict=True):
         packed = ports.replies[port]
         heads.append(f"  input [{packed.bits - 1}:0] reply_{port}")
         heads += [f"  output when_{port}", f"  output [{ports.asks[port] - 1}:0] ask_{port}"]
-        source |= {f"reply.{one.name}{leaf}": f"reply_{port}{packed.slice(leaf)}" for leaf in packed.at}
-    put = dict.fromkeys(name for name, _ in context.writes[step.name].values())
-    for at in graph.under([step.next, *(step.writes[name] for name in put), *read_nodes]):
+        source |= {f"reply.{request.name}{leaf}": f"reply_{port}{packed.slice(leaf)}" for leaf in packed.at}
+    written = dict.fromkeys(name for name, _ in context.writes[step.name].values())
+    for at in graph.under([step.next, *(step.writes[name] for name in written), *read_nodes]):
         text.node(at, source)
     text.lines.append(f"  assign following = {_following(text, step, names, width)};")
-    for one, port in zip(step.requests, ports.of[step.name], strict=True):
-        sized = zip(one.arguments, ports.widths[port], strict=True)
+    for request, port in zip(step.requests, ports.of[step.name], strict=True):
+        sized = zip(request.arguments, ports.widths[port], strict=True)
         parts = [text.extended(at, bits) for at, bits in reversed(list(sized))]
         joined = f"{{{', '.join(parts)}}}" if parts else "1'b0"
-        text.lines += [f"  assign when_{port} = {text.extended(one.when, 1)};", f"  assign ask_{port} = {joined};"]
+        text.lines += [f"  assign when_{port} = {text.extended(request.when, 1)};", f"  assign ask_{port} = {joined};"]
     text.lines += _parts(text, step, context)
     body = "\n".join(text.lines)
     return f"module step_{step.name} (\n" + ",\n".join(heads) + f"\n);\n{body}\nendmodule\n"
 
 
 def _parts(text: Text, step: LoweredStep, context: Places) -> list[str]:
-    """Return the context behind a step as assignments; neighbours that stay as they are together.
+    """Return the assignments of the context after a step; adjacent unchanged bits are one assignment.
 
-    Each has its own, for one of all at once is slow in Verilator: it shifts the whole vector by each register.
+    A single assignment of the whole vector would be slow in Verilator, which shifts the vector for each register.
     """
     parts = []
     for low, count, bit in context.put(context.writes[step.name]):
