@@ -1,14 +1,14 @@
-"""Templates of hardware in one shape, so that they nest: streams, groups of members, memory channels (Gorilla, Sec. 3).
+"""Hardware templates with a common interface, so that they nest: groups of members, memory channels (Gorilla, Sec. 3).
 
-streams    the parts: valve, queue, balancer, arbiter, reorder queue
-group      members behind a load balancer, with arbiters to their ports: engines in a cluster, clusters in a lane
-channels   the ports of all lanes to the channels of a memory, and the answers back
-pipeline   a step program as stages, where an engine may stand
-memory     ports that share a memory of another clock
+streams    basic parts: valve, queue, balancer, arbiter, reorder queue
+group      members behind a load balancer, with arbiters for their ports: engines in a cluster, clusters in a lane
+channels   connections from the ports of all lanes to the channels of a memory, and back
+pipeline   a step program as pipeline stages, in place of an engine
+memory     ports that share a memory with a clock of its own
 tables     a hashed label table, flow counters
-inside     label tables and flow counters between a module's ports and what is around it
-frames     header and body apart and together again, checksums
-bodies     whole frames around a processor: bodies split off, and joined again to headers that leave
+inside     label tables, flow counters and integrity units between a module's ports and its surroundings
+frames     splitting frames into header and body and recombining them; checksums
+bodies     whole frames around a processor: bodies are split off and recombined with headers that leave
 frame_bench    a test bench for such a processor
-bench      a test bench for any of them
+bench      a test bench for all other templates
 """

@@ -1,14 +1,15 @@
-"""A test bench for a group or a processor: packets in by lanes, verdicts out, calls answered, handshakes stalled.
+"""A test bench for a group or a processor: it sends packets by lanes, collects verdicts, answers calls and stalls.
 
-    +stalls=S    of 16 cycles so many are stalled, at each valve by itself (0: none)
-    +packets=N   packets are sent; +pool=D: line n mod D of packets.hex is packet n (0 or none: as many as packets)
-    +rate=R      packets offered in 1,000,000 cycles at most (0 or none: as many as are taken)
-    +quiet=1     the registers of verdicts are left out
+    +stalls=S    stall each valve independently in S of 16 cycles on average (0: never)
+    +packets=N   number of packets; +pool=D: packet n is line n mod D of packets.hex (0 or none: D = N)
+    +rate=R      the largest number of packets offered in 1,000,000 cycles (0 or none: unlimited)
+    +quiet=1     leave out the registers of verdicts
 
-Written to results.txt: `tag registers left entered`, cycles of a packet, in the order in which packets leave; then
-`cycles N`, from the first packet taken to the last one left. Packet n comes by lane n mod L; with reorder queues the
-lanes are emptied in the same order. Routes stand in the units as prefixes, the longest first: no trie. A kind with a
-module of its own answers by that one. Where calls are told, asked.txt has `unit call`, as calls are taken.
+The bench writes `tag registers left entered` (cycles of exit and entry) to results.txt for each packet, in order of
+exit, then `cycles N`, counted from the first packet's entry to the last one's exit. Packet n enters lane n mod L; with
+reorder queues, packets are taken from the lanes in the same order. Units compare prefixes, the longest first, instead
+of walking a trie; a kind with its own module answers by that module. With a call log, asked.txt has a line `unit call`
+for each call.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from npexplore.hardware.templates.group import at, valve
 from npexplore.hardware.templates.streams import STALLING_VALVE
 from npexplore.hardware.verilog import Packed
 
-DEPTH = 64  # calls that wait in a unit
-PATIENCE = 3000  # cycles in which no packet enters or leaves until the rest is lost
+DEPTH = 64  # calls that may wait in a unit
+PATIENCE = 3000  # cycles without entry or exit of a packet, after which remaining packets count as lost
 
 
 @dataclass(frozen=True)
 class Kind:
-    """An accelerator: cycles from a call to its answer, memory reads, bits of an address, its reply, its routes.
+    """The bench's model of an accelerator. delay: cycles from call to answer; reads: memory reads per call.
 
-    routes: None where it only counts. module: the text of a module `answers_NAME` between two streams, of (who, ask)
-    and of (who, reply), with parameters WHO and DELAY; empty for one that answers by routes.
+    routes: None for an accelerator that only counts. module: the text of a module `answers_NAME` from a stream of
+    (who, ask) to a stream of (who, reply), with parameters WHO and DELAY; empty if routes give the answer.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Unit:
-    """What answers one port: its kinds, bits of who asks, of what is asked (with the kind, if there are several)."""
+    """A unit that answers one port. who, ask, reply: bits of caller, call (with the kind, if several) and answer."""
 
     port: str
     who: int
@@ -55,7 +56,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Beside:
-    """What else a bench has around its top module: text of modules, lines that make them, links to the top's ports."""
+    """Additions to a bench: text of modules, lines that instantiate them, and connections to the top module's ports."""
 
     text: str = ""
     wires: tuple[str, ...] = ()
@@ -90,7 +91,7 @@ endmodule
 
 
 def answer_text(kind: Kind, bits: int) -> str:
-    """Return the module that answers a call: the next hop of the longest prefix, or nothing."""
+    """Return the module that answers a call with the next hop of the longest matching prefix, or with none."""
     head = f"module answer_{kind.name} (input [{kind.address_bits - 1}:0] address, output"
     if kind.routes is None:
         return f"{head} [{bits - 1}:0] answer);\n  assign answer = {bits}'d0;\nendmodule\n"
@@ -110,10 +111,10 @@ def answer_text(kind: Kind, bits: int) -> str:
 
 
 def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
-    """Return a unit that takes one call per cycle, or fewer where a memory gives fewer reads (0: any number)."""
+    """Return a unit that accepts a call per cycle, or fewer if its memory has fewer reads a cycle (0: unlimited)."""
     kinds, width = unit.kinds, unit.who + unit.ask
     digits = at(len(kinds)) if len(kinds) > 1 else 0
-    costs = " : ".join(f"(kind == {j}) ? 16'd{one.reads}" for j, one in enumerate(kinds))
+    costs = " : ".join(f"(kind == {j}) ? 16'd{kind.reads}" for j, kind in enumerate(kinds))
     lines = [
         f"module {name} (",
         f"  input clk, input rst, input valid, output ready, input [{unit.who - 1}:0] who, "
@@ -125,27 +126,28 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
     ]  # fmt: skip
     first = "1'b0"
     whom, answers = f"{unit.who}'d0", f"{unit.reply}'d0"
-    for j, one in enumerate(kinds):
+    for j, kind in enumerate(kinds):
         taken = (
             f".clk(clk), .rst(rst), .in_valid(valid & ready & (kind == {j})), .in_ready(room[{j}]), "
             f".in_data({{who, ask}}), .out_valid(there[{j}]), .out_ready(take & ~({first}))"
         )
         first = f"{first} | there[{j}]"
-        if one.module:
+        if kind.module:
             lines += [
                 f"  wire [{unit.who + unit.reply - 1}:0] data{j};",
-                f"  answers_{one.name} #(.WHO({unit.who}), .DELAY({one.delay})) line{j} ({taken}, .out_data(data{j}));",
+                f"  answers_{kind.name} #(.WHO({unit.who}), .DELAY({kind.delay})) line{j} "
+                f"({taken}, .out_data(data{j}));",
             ]
             continue
         lines += [
             f"  wire [{width - 1}:0] data{j};", f"  wire [{unit.reply - 1}:0] answer{j};",
-            f"  line #(.DELAY({one.delay}), .WIDTH({width})) line{j} ({taken}, .out_data(data{j}));",
-            f"  answer_{one.name} answers{j} (.address(data{j}[{one.address_bits - 1}:0]), .answer(answer{j}));",
+            f"  line #(.DELAY({kind.delay}), .WIDTH({width})) line{j} ({taken}, .out_data(data{j}));",
+            f"  answer_{kind.name} answers{j} (.address(data{j}[{kind.address_bits - 1}:0]), .answer(answer{j}));",
         ]  # fmt: skip
-    for j, one in reversed(list(enumerate(kinds))):
-        low = unit.reply if one.module else unit.ask
+    for j, kind in reversed(list(enumerate(kinds))):
+        low = unit.reply if kind.module else unit.ask
         whom = f"there[{j}] ? data{j}[{unit.who + low - 1}:{low}] : {whom}"
-        answers = f"there[{j}] ? {f'data{j}[{unit.reply - 1}:0]' if one.module else f'answer{j}'} : {answers}"
+        answers = f"there[{j}] ? {f'data{j}[{unit.reply - 1}:0]' if kind.module else f'answer{j}'} : {answers}"
     spend = f"debt + (valid & ready ? cost : 16'd0) > 16'd{reads_a_cycle}"
     return "\n".join([
         *lines, "  assign done = |there;", f"  assign for_whom = {whom};", f"  assign reply = {answers};",
@@ -160,21 +162,21 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
 def units_around(
     units: Sequence[Unit], reads_a_cycle: int, call_log: bool, beside: Beside | None = None
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the first lines of a bench, with its valves and units, the lines that make them, links to the top's ports.
+    """Return a bench's modules, the lines that instantiate valves and units, and connections to the top's ports.
 
-    call_log: calls are written to a file. Units of one make have the same kinds.
+    call_log: calls are written to a file. Units with the same widths and kinds share a module.
     """
-    makes: dict[tuple[object, ...], str] = {}
-    also = beside or Beside()
-    texts, wires, links = list[str](), [*also.wires], [".clk(clk)", ".rst(rst)", *also.links]
-    known = dict[str, str]()
+    module_by_signature: dict[tuple[object, ...], str] = {}
+    extras = beside or Beside()
+    texts, wires, links = list[str](), [*extras.wires], [".clk(clk)", ".rst(rst)", *extras.links]
+    answers_by_kind = dict[str, str]()
     for k, unit in enumerate(units):
-        make = unit.who, unit.ask, unit.reply, tuple(one.name for one in unit.kinds)
-        if make not in makes:
-            makes[make] = f"unit{len(makes)}"
-            texts.append(unit_text(unit, makes[make], reads_a_cycle))
-        fresh = [one for one in unit.kinds if one.name not in known]
-        known |= {one.name: one.module or answer_text(one, unit.reply) for one in fresh}
+        signature = unit.who, unit.ask, unit.reply, tuple(kind.name for kind in unit.kinds)
+        if signature not in module_by_signature:
+            module_by_signature[signature] = f"unit{len(module_by_signature)}"
+            texts.append(unit_text(unit, module_by_signature[signature], reads_a_cycle))
+        new_kinds = [kind for kind in unit.kinds if kind.name not in answers_by_kind]
+        answers_by_kind |= {kind.name: kind.module or answer_text(kind, unit.reply) for kind in new_kinds}
         p = unit.port
         wires += [
             f"  wire {p}_valid, {p}_ready, {p}_done, {p}_take;", f"  wire [{unit.who - 1}:0] {p}_who, {p}_for;",
@@ -185,7 +187,7 @@ def units_around(
                 f"before_{p}", 300_000 + 2 * k, unit.who + unit.ask,
                 (f"{p}_valid", f"{p}_ready", f"{{{p}_who, {p}_ask}}"), (f"{p}_v", f"{p}_r", f"{p}_a"),
             ),
-            f"  {makes[make]} the_{p} (.clk(clk), .rst(rst), .valid({p}_v), .ready({p}_r), "
+            f"  {module_by_signature[signature]} the_{p} (.clk(clk), .rst(rst), .valid({p}_v), .ready({p}_r), "
             f".who({p}_a[{unit.who + unit.ask - 1}:{unit.ask}]), .ask({p}_a[{unit.ask - 1}:0]), .done({p}_d), "
             f".take({p}_t), .for_whom({p}_b[{unit.who + unit.reply - 1}:{unit.reply}]), "
             f".reply({p}_b[{unit.reply - 1}:0]));",
@@ -200,12 +202,15 @@ def units_around(
                 f"{p}_a[{unit.ask - 1}:0]);"
             )
         links += [f".{p}_{end}({p}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")]
-    fine = "ps" if any(one.module for unit in units for one in unit.kinds) else "ns"  # clocks of their own
-    opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if call_log else []
+    time_unit = (
+        "ps" if any(kind.module for unit in units for kind in unit.kinds) else "ns"
+    )  # modules may have their own clocks
+    log_lines = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if call_log else []
     texts = [
-        f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts, *([also.text] if beside else []),
+        f"`timescale 1ns/1{time_unit}", STALLING_VALVE, LINE, *answers_by_kind.values(), *texts,
+        *([extras.text] if beside else []),
     ]  # fmt: skip
-    return texts, [*opened, *wires], links
+    return texts, [*log_lines, *wires], links
 
 
 def bench_text(
@@ -214,8 +219,8 @@ def bench_text(
 ) -> str:  # fmt: skip
     """Return the bench with its valves and units. call_log: calls are written to a file.
 
-    top: the module, with parameters and a space behind if there are some. lanes: what is behind `in` and `out` in its
-    ports, by lane. widths: bits of a tag, of a packet in and out.
+    top: the name of the top module, followed by its parameters if any. lanes: for each lane, the suffix of `in` and
+    `out` in port names. widths: bits of a tag, of a packet that enters, and of one that leaves.
     """
     n, (tag, begins, results) = len(lanes), widths
     texts, wires, links = units_around(units, reads_a_cycle, call_log, beside)
@@ -246,7 +251,7 @@ def bench_text(
 def _sink(
     top: str, n: int, widths: tuple[int, int, int], wires: Sequence[str], links: Sequence[str], in_order: bool
 ) -> list[str]:
-    """Return the module `bench`: clock, source, sink and what is written."""
+    """Return the module `bench`: clock, source, sink and output files."""
     tag, begins, results = widths
     whole = tag + results
     place = f"left_data[l*{whole} + {results} +: {tag}]"
@@ -286,7 +291,7 @@ def _sink(
         f'          else $fdisplay(file, "%h %h %0d %0d", {place.replace("l*", "o*")}, '
         f'left_data[o*{whole} +: {results}], cycles, entered[{place.replace("l*", "o*")}]);',
         "        end", "      end", "      left <= now_left;",
-        "      if (now_left != left) idle <= 32'd0;",  # a ready that is unknown is none: both ways of ?: would be mixed
+        "      if (now_left != left) idle <= 32'd0;",  # an unknown `ready` counts as 0; ?: would merge both results
         "      else if ((offer & taken) != 0) idle <= 32'd0;", "      else idle <= idle + 32'd1;",
         f"      if (now_left == count || idle > 32'd{PATIENCE}) begin",
         '        $fdisplay(file, "cycles %0d", cycles);',

@@ -5,11 +5,11 @@
                           +-> body queue ---|----------------------------------------------+
                                             +-> headers as they came ---(left to control)--+
 
-A word has 16 bytes, as in `frames`. The processor's packet begins when the last word of its frame is there, since only
-then its length is known; so the body queue must hold the body of the longest frame. A header that leaves may be longer
-or shorter than the one that came by any number of bytes: the body moves with it. What is left of a frame is cut to
-the length that the verdict says; of a dropped frame nothing leaves; one that is left to the control processor leaves
-as it came, and says so. Verdicts must come in the order of the frames.
+A word has 16 bytes, as in `frames`. A packet enters the processor when the last word of its frame has arrived, because
+its length is not known before; the body queue must therefore hold the body of the longest frame. A header that leaves
+may be longer or shorter than the original by any number of bytes; the body is shifted accordingly. The frame is cut to
+the length in the verdict. A dropped frame sends no words. A frame for the control processor leaves unchanged, with a
+mark. Verdicts must arrive in the order of the frames.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from npexplore.hardware.templates.group import at, valve
 
-BYTES, WORD, LENGTH = 16, 134, 17  # of a word; its bits with {last, bytes}; bits of a frame's length
+BYTES, WORD, LENGTH = 16, 134, 17  # bytes of a word; its bits with {last, bytes}; bits of a frame's length
 FRAMED, FRAMES = "framed", "frames"
-LENGTHS = 4  # frames whose last word is there before their header is taken
+LENGTHS = 4  # complete frames that may wait until their header is taken
 
 WAY_IN = f"""module way_in #(parameter HEAD = 5, parameter AT = 3, parameter PORT = 2) (
   input clk, input rst, input in_valid, output in_ready, input [PORT+{WORD - 1}:0] in_data,
@@ -107,13 +107,14 @@ endmodule
 
 @dataclass(frozen=True)
 class Framing:
-    """How a processor's packets are made of frames, and frames of its verdicts.
+    """The conversion of frames to a processor's packets, and of its verdicts to frames.
 
-    words: of the window that it has in sight; tag, begins, results: bits of its streams; port: bits of a port's number.
-    frame: by byte of the window its lowest bit in the packet, for those that it looks at; port_at, length_at: places in
-    it, (lowest, bits). sent: by byte of the header that leaves its lowest bit in the verdict. Of the verdict as
-    expressions of `v`: is_sent, is_left, out_port, length, count (bytes of the header). verdict_slices: slices
-    of it beside the tag, lowest first. packets: headers under way at most; body: words that wait.
+    words: words of the window; tag, begins, results: bits of the processor's streams; port: bits of a port's number.
+    frame: for each byte of the window that the processor reads, its lowest bit in the packet; port_at, length_at: their
+    (lowest bit, bits) in the packet. sent: for each byte of the header that leaves, its lowest bit in the verdict.
+    is_sent, is_left, out_port, length, count (bytes of the header): Verilog expressions of the verdict `v`.
+    verdict_slices: (lowest bit, bits) of its reported parts beside the tag, lowest first. packets: headers in progress
+    at most; body: words in the body queue.
     """
 
     words: int
@@ -136,50 +137,50 @@ class Framing:
 
     @property
     def into(self) -> int:
-        """The bits of a word that comes in: the port beside it."""
+        """The bits of an input word with its port."""
         return self.port + WORD
 
     @property
     def out(self) -> int:
-        """The bits of a word that leaves: whether its frame is left to control, and the port, beside it."""
+        """The bits of an output word with its port and the mark for the control processor."""
         return 1 + self.port + WORD
 
     @property
     def verdict(self) -> int:
-        """The bits that are told of each packet."""
+        """The bits of the verdict that is reported for each packet."""
         return self.tag + sum(bits for _, bits in self.verdict_slices)
 
     def streams(self, k: str) -> dict[str, tuple[bool, int]]:
-        """Return the streams of lane k by name: whether they come in, and their bits."""
+        """Return the streams of lane k: name -> (whether it is an input, its bits)."""
         return {f"in{k}": (True, self.into), f"out{k}": (False, self.out), f"told{k}": (False, self.verdict)}
 
 
 def place(byte: int) -> int:
-    """Return the lowest bit of a byte among words side by side, the first byte of each highest."""
+    """Return the lowest bit of a byte in a vector of words; the first byte of each word is its highest."""
     return byte // BYTES * 128 + 120 - 8 * (byte % BYTES)
 
 
 def bodies_text(framing: Framing, seed: int) -> str:
-    """Return the modules for one lane: `framed` and its parts; they need `split` and the queue."""
+    """Return the modules for one lane: `framed` and its parts; they use `split` and the queue."""
     return "\n".join([WAY_IN, REJOIN, _framed(framing, seed)])
 
 
 def stream_heads(name: str, into: bool, bits: int) -> list[str]:
-    """Return a stream as a module declares it."""
-    there, back = ("input", "output") if into else ("output", "input")
-    return [f"  {there} {name}_valid", f"  {back} {name}_ready", f"  {there} [{bits - 1}:0] {name}_data"]
+    """Return the port declarations of a stream."""
+    forward, backward = ("input", "output") if into else ("output", "input")
+    return [f"  {forward} {name}_valid", f"  {backward} {name}_ready", f"  {forward} [{bits - 1}:0] {name}_data"]
 
 
 def _framed(f: Framing, seed: int) -> str:
     words = max(f.words, -(-len(f.sent) // BYTES))
-    wide, counted, head = f.words * 128, at(words + 1), f.port + LENGTH + f.words * 128
-    body_at, kept_at = at(f.body), at(f.packets)
+    window, count_bits, head_bits = f.words * 128, at(words + 1), f.port + LENGTH + f.words * 128
+    body_count_bits, place_bits = at(f.body), at(f.packets)
     heads = ["  input clk", "  input rst"]
     for name, (into, bits) in f.streams("").items():
         heads += stream_heads(name, into, bits)
     heads += stream_heads("give", False, f.tag + f.begins) + stream_heads("done", True, f.tag + f.results)
     lines = [
-        f"  wire h_valid, h_ready, k_ready, k_valid;\n  wire [{head - 1}:0] h;",
+        f"  wire h_valid, h_ready, k_ready, k_valid;\n  wire [{head_bits - 1}:0] h;",
         "  wire b_valid, b_ready, c_valid, c_ready;",
         f"  wire [{WORD - 1}:0] b_data, c_data;", "  wire q_valid, q_ready, r_valid, r_ready;",
         f"  wire [{WORD - 1}:0] q_data, r_data;", "  wire goes;", f"  reg [{f.tag - 1}:0] number;",
@@ -187,24 +188,24 @@ def _framed(f: Framing, seed: int) -> str:
         ".in_valid(in_valid), .in_ready(in_ready), .in_data(in_data), .head_valid(h_valid), .head_ready(h_ready), "
         ".head_data(h), .body_valid(b_valid), .body_ready(b_ready), .body_data(b_data));",
         valve("body_in", seed, WORD, ("b_valid", "b_ready", "b_data"), ("c_valid", "c_ready", "c_data")),
-        f"  queue #(.PLACES({f.body}), .AT({body_at}), .WIDTH({WORD})) bodies (.clk(clk), .rst(rst), "
+        f"  queue #(.PLACES({f.body}), .AT({body_count_bits}), .WIDTH({WORD})) bodies (.clk(clk), .rst(rst), "
         ".in_valid(c_valid), .in_ready(c_ready), .in_data(c_data), .out_valid(q_valid), .out_ready(q_ready), "
         ".out_data(q_data));",
         valve("body_out", seed + 1, WORD, ("q_valid", "q_ready", "q_data"), ("r_valid", "r_ready", "r_data")),
-        f"  wire [{LENGTH - 1}:0] length = h[{wide + LENGTH - 1}:{wide}];",
+        f"  wire [{LENGTH - 1}:0] length = h[{window + LENGTH - 1}:{window}];",
         f"  wire [{f.begins - 1}:0] packet;",
         f"  assign packet[{sum(f.port_at) - 1}:{f.port_at[0]}] = "
-        f"h[{wide + LENGTH + f.port_at[1] - 1}:{wide + LENGTH}];",
+        f"h[{window + LENGTH + f.port_at[1] - 1}:{window + LENGTH}];",
         f"  assign packet[{sum(f.length_at) - 1}:{f.length_at[0]}] = length;",
         *(f"  assign packet[{low + 7}:{low}] = length > {k} ? h[{place(k) + 7}:{place(k)}] : 8'd0;"
           for k, low in f.frame.items()),
         "  wire g_valid, g_ready;", "  assign g_valid = h_valid & k_ready;", "  assign h_ready = g_ready & k_ready;",
         valve("give", seed + 2, f.tag + f.begins, ("g_valid", "g_ready", "{number, packet}"),
               ("give_valid", "give_ready", "give_data")),
-        f"  wire [{LENGTH + wide - 1}:0] kept;",
-        f"  queue #(.PLACES({f.packets}), .AT({kept_at}), .WIDTH({LENGTH + wide})) as_they_came (.clk(clk), .rst(rst), "
-        f".in_valid(h_valid & g_ready), .in_ready(k_ready), .in_data(h[{LENGTH + wide - 1}:0]), .out_valid(k_valid), "
-        ".out_ready(goes), .out_data(kept));",
+        f"  wire [{LENGTH + window - 1}:0] kept;",
+        f"  queue #(.PLACES({f.packets}), .AT({place_bits}), .WIDTH({LENGTH + window})) as_they_came (.clk(clk), "
+        f".rst(rst), .in_valid(h_valid & g_ready), .in_ready(k_ready), .in_data(h[{LENGTH + window - 1}:0]), "
+        ".out_valid(k_valid), .out_ready(goes), .out_data(kept));",
         "  always @(posedge clk) if (rst) number <= 0; else if (h_valid & h_ready) number <= number + 1'b1;",
         "  wire d_valid, d_ready, j_ready, t_ready;", f"  wire [{f.tag + f.results - 1}:0] d;",
         valve("done", seed + 3, f.tag + f.results, ("done_valid", "done_ready", "done_data"),
@@ -215,13 +216,13 @@ def _framed(f: Framing, seed: int) -> str:
         f"  wire is_sent = {f.is_sent};", f"  wire is_left = {f.is_left} & ~is_sent;",
         f"  wire [{words * 128 - 1}:0] made;",
         *_header_assigns(f.sent, words),
-        f"  wire [{LENGTH - 1}:0] came = kept[{LENGTH + wide - 1}:{wide}];",
-        f"  rejoin #(.HEAD({words}), .AT({counted}), .SIDE({1 + f.port})) joins (.clk(clk), .rst(rst), "
+        f"  wire [{LENGTH - 1}:0] came = kept[{LENGTH + window - 1}:{window}];",
+        f"  rejoin #(.HEAD({words}), .AT({count_bits}), .SIDE({1 + f.port})) joins (.clk(clk), .rst(rst), "
         ".head_valid(starts), .head_ready(j_ready), .gone(~is_sent & ~is_left), "
         f".rest(came > {f.words * BYTES}), .side({{is_left, {f.out_port}}}), .length(is_left ? came : {f.length}), "
-        f".count(is_left ? {counted + 5}'d{f.words * BYTES} : {f.count}), "
-        f".head_data(is_left ? {_wide('kept', wide, words * 128)} : made), .body_valid(r_valid), .body_ready(r_ready), "
-        ".body_data(r_data), .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data));",
+        f".count(is_left ? {count_bits + 5}'d{f.words * BYTES} : {f.count}), "
+        f".head_data(is_left ? {_wide('kept', window, words * 128)} : made), .body_valid(r_valid), "
+        ".body_ready(r_ready), .body_data(r_data), .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data));",
         f"  queue #(.PLACES(4), .AT(2), .WIDTH({f.verdict})) tells (.clk(clk), .rst(rst), .in_valid(goes), "
         f".in_ready(t_ready), .in_data({{d[{f.tag + f.results - 1}:{f.results}], {_slices(f.verdict_slices)}}}), "
         ".out_valid(told_valid), .out_ready(told_ready), .out_data(told_data));",
@@ -230,7 +231,7 @@ def _framed(f: Framing, seed: int) -> str:
 
 
 def _header_assigns(sent: Sequence[int], words: int) -> list[str]:
-    """Return the header that leaves, byte by byte in words, with zeros behind."""
+    """Return the assignments of the header that leaves, byte by byte, followed by zeros."""
     assigns = [f"  assign made[{place(k) + 7}:{place(k)}] = v[{low + 7}:{low}];" for k, low in enumerate(sent)]
     rest = range(len(sent), words * BYTES)
     return [*assigns, *(f"  assign made[{place(k) + 7}:{place(k)}] = 8'd0;" for k in rest)]
@@ -245,32 +246,35 @@ def _slices(ranges: Sequence[tuple[int, int]]) -> str:
 
 
 def frames_text(framing: Framing, inner: str, lanes: Sequence[str], others: Sequence[str]) -> str:
-    """Return the module `frames` around a module whose lanes are packets.
+    """Return the module `frames`, which encloses a module whose lanes carry packets.
 
-    others: its further ports as it declares them, which go through.
+    others: the declarations of its other ports, which are passed through.
     """
     heads, lines, links = ["  input clk", "  input rst"], list[str](), [".clk(clk)", ".rst(rst)"]
     for k in lanes:
-        ends = framing.streams(k)
-        for name, (into, bits) in ends.items():
-            heads += stream_heads(name, into, bits)
+        streams = framing.streams(k)
+        for name, (into, packet_bits) in streams.items():
+            heads += stream_heads(name, into, packet_bits)
         widths: Mapping[str, tuple[int, int]] = {
             "give": (framing.tag, framing.begins),
             "done": (framing.tag, framing.results),
         }
-        joined = [
+        connections = [
             f".{name}_{end}({name}{k}_{end})" for name in ("in", "out", "told") for end in ("valid", "ready", "data")
         ]
         for name, outer in (("give", f"in{k}"), ("done", f"out{k}")):
-            tag, bits = widths[name]
-            lines += [f"  wire {name}{k}_valid, {name}{k}_ready;", f"  wire [{tag + bits - 1}:0] {name}{k}_data;"]
-            joined += [f".{name}_{end}({name}{k}_{end})" for end in ("valid", "ready", "data")]
+            tag, packet_bits = widths[name]
+            lines += [
+                f"  wire {name}{k}_valid, {name}{k}_ready;",
+                f"  wire [{tag + packet_bits - 1}:0] {name}{k}_data;",
+            ]
+            connections += [f".{name}_{end}({name}{k}_{end})" for end in ("valid", "ready", "data")]
             links += [f".{outer}_valid({name}{k}_valid)", f".{outer}_ready({name}{k}_ready)"]
             links += [
-                f".{outer}_tag({name}{k}_data[{tag + bits - 1}:{bits}])",
-                f".{outer}_packet({name}{k}_data[{bits - 1}:0])",
+                f".{outer}_tag({name}{k}_data[{tag + packet_bits - 1}:{packet_bits}])",
+                f".{outer}_packet({name}{k}_data[{packet_bits - 1}:0])",
             ]
-        lines.append(f"  {FRAMED} framed{k} (.clk(clk), .rst(rst), {', '.join(joined)});")
+        lines.append(f"  {FRAMED} framed{k} (.clk(clk), .rst(rst), {', '.join(connections)});")
     names = [head.split()[-1] for head in others]
     links += [f".{name}({name})" for name in names]
     lines.append(f"  {inner} inner ({', '.join(links)});")

@@ -1,11 +1,11 @@
-"""Lanes side by side over the channels of one memory, as Verilog: the processor (Gorilla, Secs. 4.2, 4.5.2).
+"""The processor as Verilog: several lanes that share the channels of one memory (Gorilla, Secs. 4.2, 4.5.2).
 
-    port of a cluster -> spread over channels, in turn -> global arbiter of a channel -> channel
-    answer of a channel -> to whom it is -> merge of all channels -> port of the cluster
+    port of a cluster -> balancer over channels, in turn -> global arbiter of a channel -> channel
+    answer of a channel -> selection by caller -> merge of all channels -> port of the cluster
 
-A stream takes one packet per cycle, so that a processor for more of them has several lanes: packet n goes to lane
-n mod L, and leaves it in order where the lanes have reorder queues. What a channel is asked carries the number of the
-cluster's port, and the kind of accelerator.
+A stream takes one packet per cycle, so that a processor with a higher rate has several lanes: packet n goes to lane
+n mod L, and leaves it in order if the lanes have reorder queues. A call to a channel carries the number of the
+cluster's port and the kind of accelerator.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from npexplore.hardware.templates.group import Face, at, valve
 
 @dataclass(frozen=True)
 class Processor:
-    """Lanes and channels: how many, and whether the arbiters are fair. kinds: accelerators; kind_of: by port.
+    """The numbers of lanes and channels, and whether arbiters are fair. kinds: accelerators; kind_of: kind by port.
 
-    Ports of a lane are named after ports of its members, with `_mK` behind.
+    The names of a lane's ports are those of its members with the suffix `_mK`.
     """
 
     lanes: int
@@ -30,13 +30,13 @@ class Processor:
     kind_of: Mapping[str, str]
 
     def sizes(self, lane: Face) -> tuple[int, int, int]:
-        """Return the bits of who asks a channel, of what is asked with its kind, and of an answer."""
+        """Return the bits of a channel's caller, of a call with its kind, and of an answer."""
         ask = max(ask for ask, _ in lane.ports.values())
         reply = max(reply for _, reply in lane.ports.values())
         return at(self.lanes * len(lane.ports)) + lane.who, at(len(self.kinds)) + ask, reply
 
     def kind(self, port: str) -> int:
-        """Return the number of the kind that a lane's port asks."""
+        """Return the number of the kind that a lane's port calls."""
         return list(self.kinds).index(self.kind_of[port.rpartition("_m")[0]])
 
 
@@ -67,10 +67,10 @@ def processor_text(chip: Processor, lane: Face) -> str:
 
 
 def _lane(lane: Face, k: int) -> list[str]:
-    """Return lane k and the wires of its ports."""
-    lines, links = list[str](), [".clk(clk)", ".rst(rst)"]
+    """Return the lines for lane k and the wires of its ports."""
+    lines, connections = list[str](), [".clk(clk)", ".rst(rst)"]
     ends = ("in_valid", "in_ready", "in_tag", "in_packet", "out_valid", "out_ready", "out_tag", "out_packet")
-    links += [f".{end}({end.split('_')[0]}{k}_{end.split('_')[1]})" for end in ends]
+    connections += [f".{end}({end.split('_')[0]}{k}_{end.split('_')[1]})" for end in ends]
     for port, (ask, reply) in lane.ports.items():
         name = f"l{k}_{port}"
         lines += [
@@ -78,28 +78,28 @@ def _lane(lane: Face, k: int) -> list[str]:
             f"  wire [{lane.who - 1}:0] {name}_who, {name}_for;", f"  wire [{ask - 1}:0] {name}_ask;",
             f"  wire [{reply - 1}:0] {name}_reply;",
         ]  # fmt: skip
-        links += [
+        connections += [
             f".{port}_{end}({name}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")
         ]
-    return [*lines, f"  {lane.name} lane{k} ({', '.join(links)});"]
+    return [*lines, f"  {lane.name} lane{k} ({', '.join(connections)});"]
 
 
 def _requester(chip: Processor, lane: Face, r: int, name: str, bits: tuple[int, int]) -> list[str]:
-    """Return the spread of one port's calls over channels, and the merge of the answers."""
+    """Return the lines that distribute one port's calls over channels and merge the answers."""
     m, (_, reply) = chip.channels, bits
-    back, widest = lane.who + reply, chip.sizes(lane)[2]
-    sides = [f"{{channel{j}_for[{lane.who - 1}:0], channel{j}_reply[{reply - 1}:0]}}" for j in range(m)]
-    assert widest >= reply
+    reply_bits, widest_reply = lane.who + reply, chip.sizes(lane)[2]
+    replies = [f"{{channel{j}_for[{lane.who - 1}:0], channel{j}_reply[{reply - 1}:0]}}" for j in range(m)]
+    assert widest_reply >= reply
     return [
         f"  wire [{m - 1}:0] s{r}_valid, s{r}_ready, b{r}_valid, b{r}_ready;",
         f"  balancer #(.N({m}), .AT({at(m)}), .STRICT(1), .FIRST({r % m})) spread{r} (.clk(clk), .rst(rst), "
         f".in_valid({name}_valid), .in_ready({name}_ready), .out_valid(s{r}_valid), .out_ready(s{r}_ready));",
-        f"  wire [{at(m) + back - 1}:0] b{r}_data;", f"  wire b{r}_v, b{r}_r;",
-        f"  arbiter #(.N({m}), .AT({at(m)}), .WIDTH({back}), .FAIR(1)) back{r} (.clk(clk), .rst(rst), "
-        f".in_valid(b{r}_valid), .in_ready(b{r}_ready), .in_data({{{', '.join(reversed(sides))}}}), "
+        f"  wire [{at(m) + reply_bits - 1}:0] b{r}_data;", f"  wire b{r}_v, b{r}_r;",
+        f"  arbiter #(.N({m}), .AT({at(m)}), .WIDTH({reply_bits}), .FAIR(1)) back{r} (.clk(clk), .rst(rst), "
+        f".in_valid(b{r}_valid), .in_ready(b{r}_ready), .in_data({{{', '.join(reversed(replies))}}}), "
         f".out_valid(b{r}_v), .out_ready(b{r}_r), .out_data(b{r}_data));",
         valve(
-            f"answers{r}", 100_000 + r, back, (f"b{r}_v", f"b{r}_r", f"b{r}_data[{back - 1}:0]"),
+            f"answers{r}", 100_000 + r, reply_bits, (f"b{r}_v", f"b{r}_r", f"b{r}_data[{reply_bits - 1}:0]"),
             (f"{name}_done", f"{name}_take", f"{{{name}_for, {name}_reply}}"),
         ),
         *(f"  assign b{r}_valid[{j}] = channel{j}_done & (of{j} == {_digits(chip, lane)}'d{r});" for j in range(m)),
@@ -111,7 +111,7 @@ def _digits(chip: Processor, lane: Face) -> int:
 
 
 def _channel(chip: Processor, lane: Face, m: int, requesters: Sequence[tuple[int, str]]) -> list[str]:
-    """Return the global arbiter of channel m and what tells whose an answer is."""
+    """Return the lines for the global arbiter of channel m and for the selection of an answer's caller."""
     n, (who, ask, _) = len(requesters), chip.sizes(lane)
     kinds, number = at(len(chip.kinds)), _digits(chip, lane)
     width = lane.who + ask

@@ -1,13 +1,13 @@
-"""Frames as streams of words, as Verilog 2005: header and body apart and together again; a checksum as words pass.
+"""Frames as streams of words, as Verilog 2005: splitting and recombining header and body; checksums of passing words.
 
-A word has 16 bytes, the first one highest; the last word of a frame has fewer, told beside it: {last, bytes, word}.
+A word has 16 bytes, the first one highest. The last word of a frame may have fewer; each word is {last, bytes, word}.
 
-split       the first HEAD words of a frame go out as one record, {words, whole, bytes, data}, what is behind as words;
-            whole: nothing is behind, and the last of the words has so many bytes
-together    records in the order of their frames, {drop, words, whole, bytes, data}: the words of each, then those of
-            the body; of a frame that is dropped nothing
-integrity   the Internet checksum of each frame (RFC 1071), 0 for a header that has the right one in it
-sums        the same behind a port: calls of BYTES bytes, the first one lowest, become words; answers in order
+split       sends the first HEAD words of a frame as one record {words, whole, bytes, data}, the rest as words; whole:
+            there is no rest, and the last word of the record has `bytes` bytes
+together    takes records {drop, words, whole, bytes, data} in the order of their frames, and sends the words of each,
+            then those of the body; a dropped frame sends no words
+integrity   the Internet checksum of each frame (RFC 1071); 0 for a header that contains the correct checksum
+sums        the same behind a port: a call of BYTES bytes, the first one lowest, becomes words; answers are in order
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ endmodule
 
 
 def integrity_text() -> str:
-    """Return the integrity unit behind a port."""
+    """Return the modules of an integrity unit behind a port."""
     return "\n".join([INTEGRITY, SUMS])
 
 
 def frames_text() -> str:
-    """Return the modules that take frames."""
+    """Return the modules that process frames."""
     return "\n".join([SPLIT, TOGETHER, INTEGRITY])

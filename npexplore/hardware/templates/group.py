@@ -1,11 +1,11 @@
 """Members behind a load balancer, as Verilog: a cluster is a group of engines, a lane is a group of clusters.
 
     in -> (ticket) -> balancer -> (queue) -> member -> merge -> (reorder queue) -> out
-    port of each member -> local arbiter -> port of the group, whose answers go back by number
+    port of each member -> local arbiter -> port of the group; answers return by the member's number
 
-A group has the ports of its members, so that groups nest: what it asks carries one more number, that of the member
-(Gorilla, Secs. 4.1, 4.5.2). Strict balancing waits for the member whose turn it is; else the next one with room takes
-a packet. Without the queue of places for reordering, packets leave as they are done.
+A group has the same ports as its members, so that groups nest; its calls also carry the number of the member (Gorilla,
+Secs. 4.1, 4.5.2). Strict balancing waits for the member whose turn it is; otherwise the next member with room takes the
+packet. Without a reorder queue, packets leave as they finish.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from npexplore.errors import ModelError
 
 
 def at(count: int) -> int:
-    """Return the bits of a number below a count, at least one."""
+    """Return the bits that hold every number below `count`, at least one."""
     return max(1, (count - 1).bit_length())
 
 
 @dataclass(frozen=True)
 class Face:
-    """What a module shows: bits of a tag, of a packet in and out, of who asks, and by port of what is asked, answered.
+    """The interface of a module: bits of a tag, of a packet in (begins) and out (results), and of a caller (who).
 
-    parameters: those that it is made with.
+    ports: by name, the bits of (call, answer). parameters: the Verilog parameters of an instance.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Face:
     parameters: str = ""
 
     def heads(self) -> list[str]:
-        """Return its ports as a module declares them."""
+        """Return the module's port declarations."""
         lines = [
             "  input clk", "  input rst", "  input in_valid", "  output in_ready", f"  input [{self.tag - 1}:0] in_tag",
             f"  input [{self.begins - 1}:0] in_packet", "  output out_valid", "  input out_ready",
@@ -58,11 +58,11 @@ class Face:
 
 @dataclass(frozen=True)
 class Group:
-    """What a group is: its name, members, and what it does at the doors.
+    """A group of members, its balancer, queues and arbiters.
 
-    places: of its reorder queue, a power of two, 0 for none. waiting: packets in the queue before each member, 0 for no
-    queue. strict, fair: of the balancer and the arbiters. gathered: one port for all members, else one for each. seed:
-    of its valves. apart: Verilator compiles it once for all that are alike.
+    places: size of the reorder queue, a power of two, 0 for none. waiting: size of the queue before each member, 0 for
+    none. strict: whether the balancer is strict; fair: whether arbiters are fair. gathered: whether members share one
+    port, instead of one each. seed: of the valves. apart: Verilator compiles identical groups only once.
     """
 
     name: str
@@ -81,11 +81,11 @@ class Group:
 
     @property
     def ticket(self) -> int:
-        """The bits of a ticket, 0 without a reorder queue."""
+        """The bits of a ticket; 0 without a reorder queue."""
         return at(self.places) if self.places else 0
 
     def face(self, member: Face, tag: int) -> Face:
-        """Return what the group shows around such members; tag: bits of its own tags."""
+        """Return the interface of the group with these members; tag: bits of the group's tags."""
         if self.gathered:
             ports, who = member.ports, member.who + at(self.members)
         else:
@@ -95,14 +95,14 @@ class Group:
 
 
 def group_text(group: Group, member: Face, tag: int) -> str:
-    """Return the group's module. member: what is inside, with tags as wide as `tag` and the ticket."""
+    """Return the group's module. member: the interface of a member, whose tags have the bits of `tag` and ticket."""
     face, n = group.face(member, tag), group.members
     inner = member.tag
     if inner != tag + group.ticket:
         raise ModelError(f"{group.name}: members need tags of {tag + group.ticket} bits, got {inner}")
     packet_in, packet_out = inner + member.begins, inner + member.results
-    note = ["  /*verilator hier_block*/"] if group.apart else []
-    lines = [face.head(), *note, *_way_in(group, n, packet_in)]
+    pragma = ["  /*verilator hier_block*/"] if group.apart else []
+    lines = [face.head(), *pragma, *_way_in(group, n, packet_in)]
     lines += [
         f"  wire [{n - 1}:0] done_valid, done_ready;", f"  wire [{n * packet_out - 1}:0] done_data;",
         *(line for k in range(n) for line in _member(group, member, k, packet_in, packet_out)),
@@ -114,7 +114,7 @@ def group_text(group: Group, member: Face, tag: int) -> str:
 
 
 def _way_in(group: Group, n: int, width: int) -> list[str]:
-    """Return the lines from the group's way in to the balancer."""
+    """Return the lines from the group's input to the balancer."""
     lines = [f"  wire [{n - 1}:0] give_valid, give_ready;", "  wire balanced;"]
     if group.places:
         lines += [
@@ -135,7 +135,7 @@ def _way_in(group: Group, n: int, width: int) -> list[str]:
 
 
 def valve(name: str, seed: int, width: int, into: tuple[str, str, str], out: tuple[str, str, str]) -> str:
-    """Return a valve between two streams, each (valid, ready, data)."""
+    """Return the instance of a valve between two streams, each (valid, ready, data)."""
     return (
         f"  valve #(.WIDTH({width}), .SEED({seed})) {name} (.clk(clk), .rst(rst), .in_valid({into[0]}), "
         f".in_ready({into[1]}), .in_data({into[2]}), .out_valid({out[0]}), .out_ready({out[1]}), .out_data({out[2]}));"
@@ -143,7 +143,7 @@ def valve(name: str, seed: int, width: int, into: tuple[str, str, str], out: tup
 
 
 def _member(group: Group, member: Face, k: int, packet_in: int, packet_out: int) -> list[str]:
-    """Return member k with its queue, and its ports as wires; between all there are valves."""
+    """Return the lines for member k, its queue, its valves and the wires of its ports."""
     seed = 1000 * group.seed + 20 * k
     lines = [
         f"  wire mv{k}, mr{k}, dv{k}, dr{k};", f"  wire [{packet_in - 1}:0] md{k};",
@@ -159,7 +159,7 @@ def _member(group: Group, member: Face, k: int, packet_in: int, packet_out: int)
         ]  # fmt: skip
         source = f"qv{k}", f"qr{k}", f"qd{k}"
     lines.append(valve(f"before{k}", seed, packet_in, source, (f"mv{k}", f"mr{k}", f"md{k}")))
-    links = [
+    connections = [
         ".clk(clk)", ".rst(rst)", f".in_valid(mv{k})", f".in_ready(mr{k})",
         f".in_tag(md{k}[{packet_in - 1}:{member.begins}])", f".in_packet(md{k}[{member.begins - 1}:0])",
         f".out_valid(dv{k})", f".out_ready(dr{k})", f".out_tag(ot{k})", f".out_packet(op{k})",
@@ -172,11 +172,11 @@ def _member(group: Group, member: Face, k: int, packet_in: int, packet_out: int)
                 f"  wire [{member.who - 1}:0] {port}_who{k}, {port}_for{k};", f"  wire [{ask - 1}:0] {port}_ask{k};",
                 f"  wire [{reply - 1}:0] {port}_reply{k};",
             ]  # fmt: skip
-            links += [f".{port}_{end}({port}_{end}{k})" for end in ends]
+            connections += [f".{port}_{end}({port}_{end}{k})" for end in ends]
         else:
-            links += [f".{port}_{end}({port}_m{k}_{end})" for end in ends]
+            connections += [f".{port}_{end}({port}_m{k}_{end})" for end in ends]
     lines += [
-        f"  {member.name} {member.parameters}member{k} ({', '.join(links)});",
+        f"  {member.name} {member.parameters}member{k} ({', '.join(connections)});",
         valve(
             f"behind{k}", seed + 1, packet_out, (f"dv{k}", f"dr{k}", f"{{ot{k}, op{k}}}"),
             (f"done_valid[{k}]", f"done_ready[{k}]", f"done_data[{(k + 1) * packet_out - 1}:{k * packet_out}]"),
@@ -186,7 +186,7 @@ def _member(group: Group, member: Face, k: int, packet_in: int, packet_out: int)
 
 
 def _way_out(group: Group, member: Face, n: int, packet_out: int, tag: int) -> list[str]:
-    """Return the merge, which is fair, and the reorder queue."""
+    """Return the lines for the fair merge and the reorder queue."""
     width = packet_out + at(n)
     lines = [
         "  wire merged_valid, merged_ready;", f"  wire [{width - 1}:0] merged;",
@@ -194,11 +194,11 @@ def _way_out(group: Group, member: Face, n: int, packet_out: int, tag: int) -> l
         ".in_valid(done_valid), .in_ready(done_ready), .in_data(done_data), .out_valid(merged_valid), "
         ".out_ready(merged_ready), .out_data(merged));",
     ]  # fmt: skip
-    ends = f"merged[{packet_out - group.ticket - 1}:{member.results}]", f"merged[{member.results - 1}:0]"
+    tag_and_packet = f"merged[{packet_out - group.ticket - 1}:{member.results}]", f"merged[{member.results - 1}:0]"
     if not group.places:
         return [
             *lines, "  assign out_valid = merged_valid;", "  assign merged_ready = out_ready;",
-            f"  assign out_tag = {ends[0]};", f"  assign out_packet = {ends[1]};",
+            f"  assign out_tag = {tag_and_packet[0]};", f"  assign out_packet = {tag_and_packet[1]};",
         ]  # fmt: skip
     data = packet_out - group.ticket
     return [
@@ -211,16 +211,16 @@ def _way_out(group: Group, member: Face, n: int, packet_out: int, tag: int) -> l
 
 
 def _gathered(group: Group, member: Face, number: int, port: str) -> list[str]:
-    """Return the arbiter from all members' ports of one name to the group's, and the way back."""
+    """Return the lines for the arbiter from the members' ports of one name to the group's port, and for the answers."""
     n, (ask, reply) = group.members, member.ports[port]
-    width, back, order = member.who + ask, member.who + reply, range(group.members)[::-1]
+    width, back, members_down = member.who + ask, member.who + reply, range(group.members)[::-1]
     seed = 1000 * group.seed + 500 + 2 * number
-    high = member.who + at(n) - 1
+    member_high = member.who + at(n) - 1
 
     def side(end: str) -> str:
-        return ", ".join(f"{port}_{end}{k}" for k in order)
+        return ", ".join(f"{port}_{end}{k}" for k in members_down)
 
-    requests = ", ".join(f"{port}_who{k}, {port}_ask{k}" for k in order)
+    requests = ", ".join(f"{port}_who{k}, {port}_ask{k}" for k in members_down)
     readies = "{" + side("ready") + "}"
     lines = [
         f"  wire {port}_av, {port}_ar, {port}_bv, {port}_br;", f"  wire [{at(n) + width - 1}:0] {port}_ad;",
@@ -237,7 +237,7 @@ def _gathered(group: Group, member: Face, number: int, port: str) -> list[str]:
             (f"{port}_bv", f"{port}_br", f"{port}_bd"),
         ),
     ]  # fmt: skip
-    number_of = f"{port}_bd[{high + reply}:{member.who + reply}]"
+    number_of = f"{port}_bd[{member_high + reply}:{member.who + reply}]"
     for k in range(n):
         lines += [
             f"  assign {port}_done{k} = {port}_bv & ({number_of} == {at(n)}'d{k});",

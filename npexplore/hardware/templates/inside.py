@@ -1,13 +1,13 @@
-"""Accelerators between a module's ports and what is around it, as Verilog: label tables in clusters, flow counters.
+"""Accelerators between a module's ports and its surroundings, as Verilog: label tables, checksums, flow counters.
 
-    labelled   a cluster with its label table: the table's port is inside, the port of its misses comes out
-    summed     an engine, pipeline or cluster with its integrity units: checksums behind ports that do not come out
-    counted    all lanes with the counters: calls that count stay inside, the others of a port go out; answers meet in
-               a fair arbiter. Each counting port has counters of its own, in a memory of its own: a flow's numbers are
-               the sums over them
+    labelled   a cluster with its label table: the table's port is internal, a port for its misses leaves the module
+    summed     an engine, pipeline or cluster with integrity units: checksums behind internal ports
+    counted    all lanes with flow counters: counting calls are answered inside, other calls of a port go out; a fair
+               arbiter merges the answers. Each counting port has its own counters in its own memory; a flow's count is
+               the sum over them
 
-A port that only counts has no way out; a channel's calls carry the kind of accelerator on top. The same ready/valid
-streams as everywhere, with valves before and behind what is inside (Gorilla, Secs. 4.2, 4.3).
+A port that only counts is internal; the top bits of a channel's call are the kind of accelerator. Streams are
+ready/valid, with valves before and after each accelerator (Gorilla, Secs. 4.2, 4.3).
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from npexplore.hardware.templates.group import Face, at, valve
 
 LABELLED, COUNTED, SUMMED = "labelled", "counted", "summed"
 ENDS = ("valid", "ready", "who", "ask", "done", "take", "for", "reply")
-PLACE, MORE = 2, 1  # bits: which of a flow's three counters; what a call adds to the second and third, which is 0
-WORD = 16  # bytes that an integrity unit takes at once
+PLACE, MORE = 2, 1  # bits: number of a flow's counter; increment of the second and third counter, which is 0
+WORD = 16  # bytes that an integrity unit takes per cycle
 PINS = ("read", "read_at", "read_data", "write", "write_at", "write_data")
 
 
 def labelled_face(inner: Face, port: str, out: str) -> Face:
-    """Return what a cluster shows with the table behind a port inside; out: the port of the table's misses."""
+    """Return the interface of a cluster whose label table answers `port`; out: the port of the table's misses."""
     ports = {out if name == port else name: bits for name, bits in inner.ports.items()}
     return Face(LABELLED, inner.tag, inner.begins, inner.results, inner.who, ports)
 
 
 def labelled_text(inner: Face, port: str, out: str, sets: int, bins: int, seed: int) -> str:
-    """Return the module of `labelled_face`; it needs `label_table`.
+    """Return the module of `labelled_face`; it uses `label_table`.
 
-    Raises ModelError for sets and bins that are not powers of two from 2 on.
+    Raises ModelError for sets or bins that are not powers of two, at least 2.
     """
     for name, count in (("sets", sets), ("bins", bins)):
         if count & (count - 1) or count < 2:
@@ -65,13 +65,13 @@ def labelled_text(inner: Face, port: str, out: str, sets: int, bins: int, seed: 
 
 
 def summed_face(inner: Face, ports: Collection[str]) -> Face:
-    """Return what is seen of a module whose ports of these names are answered inside."""
-    left = {name: bits for name, bits in inner.ports.items() if name not in ports}
-    return Face(SUMMED, inner.tag, inner.begins, inner.results, inner.who, left)
+    """Return the interface of a module whose ports of these names are answered inside."""
+    open_ports = {name: bits for name, bits in inner.ports.items() if name not in ports}
+    return Face(SUMMED, inner.tag, inner.begins, inner.results, inner.who, open_ports)
 
 
 def summed_text(inner: Face, ports: Mapping[str, Sequence[int]], seed: int) -> str:
-    """Return the module of `summed_face`; it needs `sums` and `integrity`. ports: with the bits of each byte asked."""
+    """Return the module of `summed_face`; it uses `sums` and `integrity`. ports: name -> bits of a call's bytes."""
     face, who = summed_face(inner, ports), inner.who
     lines, links = [face.head()], _linked()
     for number, (name, (ask, reply)) in enumerate(inner.ports.items()):
@@ -105,15 +105,15 @@ def summed_text(inner: Face, ports: Mapping[str, Sequence[int]], seed: int) -> s
 
 
 def port_end(name: str, end: str, inside: str) -> str:
-    """Return the wire at one end of a port; inside: the one that does not come out."""
+    """Return the wire of a port's signal; inside: the name of the internal port."""
     return f"l_{end}" if name == inside else f"{name}_{end}"
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """What is inside `counted`: a module, what is behind `in` and `out` in its ports by lane, bits of its streams.
+    """The module inside `counted`: its name, the suffix of `in` and `out` for each lane, bits of its streams.
 
-    ports: by name, bits of who asks, of what is asked, of an answer.
+    ports: by name, bits of caller, call and answer.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Lanes:
     parameters: str = ""
 
     def heads(self) -> list[str]:
-        """Return the ports of the lanes' streams as a module declares them."""
+        """Return the port declarations of the lanes' streams."""
         lines = list[str]()
         for k in self.lanes:
             lines += [
@@ -138,11 +138,11 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Counting:
-    """Counters behind ports: which ports, and how a call that counts is told from others.
+    """Flow counters behind ports, and how counting calls are recognised.
 
-    flow: bits of a flow's number; parts: by part of it, the highest first, its lowest bit and bits in the call, and its
-    bits in the number. kind: the number of the kind on top of a call and its bits, None where the port only counts.
-    delay: cycles from a read to its word.
+    parts: for each part of a flow's number, the highest first, (lowest bit in the call, bits in the call, bits in the
+    number). kind: (number, bits) of the counters' kind on top of a call; None if the ports only count. delay: cycles
+    from a read to its data.
     """
 
     ports: Sequence[str]
@@ -156,39 +156,41 @@ class Counting:
         return sum(bits for _, _, bits in self.parts)
 
     def number(self, call: str) -> str:
-        """Return a flow's number out of a call."""
+        """Return the Verilog expression of the flow's number in a call."""
         parts = [
-            f"{f'{bits - has}{chr(39)}d0, ' if bits > has else ''}{call}[{low + has - 1}:{low}]"
-            for low, has, bits in self.parts
+            f"{f'{bits - call_bits}{chr(39)}d0, ' if bits > call_bits else ''}{call}[{low + call_bits - 1}:{low}]"
+            for low, call_bits, bits in self.parts
         ]
         return f"{{{', '.join(parts)}}}"
 
     def pins(self, port: str) -> dict[str, tuple[str, int]]:
-        """Return the pins of a port's memory: their direction and bits."""
+        """Return the pins of a port's memory: name -> (direction, bits)."""
         place = self.flow + PLACE
-        ways = ("output", "output", "input", "output", "output", "output")
-        wide = (1, place, COUNTER_BITS, 1, place, COUNTER_BITS)
-        return {f"{port}_{pin}": (way, bits) for pin, way, bits in zip(PINS, ways, wide, strict=True)}
+        directions = ("output", "output", "input", "output", "output", "output")
+        widths = (1, place, COUNTER_BITS, 1, place, COUNTER_BITS)
+        return {
+            f"{port}_{pin}": (direction, bits) for pin, direction, bits in zip(PINS, directions, widths, strict=True)
+        }
 
 
 def other_heads(inner: Lanes, counting: Counting | None) -> list[str]:
-    """Return what lanes show beside their streams as a module declares it; with counters around, their pins too."""
+    """Return the declarations of the lanes' ports other than streams; with counters, their pins are included."""
     heads = list[str]()
     for port, bits in inner.ports.items():
-        counts = counting if counting is not None and port in counting.ports else None
-        if counts is None or counts.kind is not None:
+        counters = counting if counting is not None and port in counting.ports else None
+        if counters is None or counters.kind is not None:
             heads += port_heads(port, *bits)
-        if counts is not None:
-            heads += [f"  {way} [{wide - 1}:0] {pin}" for pin, (way, wide) in counts.pins(port).items()]
+        if counters is not None:
+            heads += [f"  {direction} [{width - 1}:0] {pin}" for pin, (direction, width) in counters.pins(port).items()]
     return heads
 
 
 def counted_text(inner: Lanes, counting: Counting, seed: int) -> str:
-    """Return the module `counted` around lanes; it needs `counters`, the queue and the arbiter."""
+    """Return the module `counted`, which encloses the lanes; it uses `counters`, the queue and the arbiter."""
     heads = ["  input clk", "  input rst", *inner.heads(), *other_heads(inner, counting)]
     lines, links = list[str](), [".clk(clk)", ".rst(rst)"]
     for k in inner.lanes:
-        links += [f".{way}{k}_{end}({way}{k}_{end})" for way in ("in", "out") for end in STREAM]
+        links += [f".{direction}{k}_{end}({direction}{k}_{end})" for direction in ("in", "out") for end in STREAM]
     for number, (port, bits) in enumerate(inner.ports.items()):
         if port in counting.ports:
             lines += _counters(port, bits, counting, seed + 4 * number)
@@ -203,7 +205,7 @@ STREAM = ("valid", "ready", "tag", "packet")
 
 
 def port_heads(port: str, who: int, ask: int, reply: int) -> list[str]:
-    """Return a port as a module declares it that asks by it."""
+    """Return the declarations of a port in the calling module."""
     return [
         f"  output {port}_valid", f"  input {port}_ready", f"  output [{who - 1}:0] {port}_who",
         f"  output [{ask - 1}:0] {port}_ask", f"  input {port}_done", f"  output {port}_take",
@@ -212,9 +214,9 @@ def port_heads(port: str, who: int, ask: int, reply: int) -> list[str]:
 
 
 def _counters(port: str, bits: tuple[int, int, int], counting: Counting, seed: int) -> list[str]:
-    """Return the counters of one port, and what tells their calls from others."""
+    """Return the lines for one port's counters, and for separating their calls from others."""
     who, ask, reply = bits
-    p, flow, back = f"i_{port}", counting.flow, who + reply
+    p, flow, answer_bits = f"i_{port}", counting.flow, who + reply
     pins = ", ".join(f".{pin}({port}_{pin})" for pin in PINS)
     width = who + 2 * MORE + flow
     here = f"{p}_here"
@@ -243,7 +245,7 @@ def _counters(port: str, bits: tuple[int, int, int], counting: Counting, seed: i
         f"  assign {port}_valid = {p}_valid & ~{here};", f"  assign {p}_ready = {here} ? {p}_ar : {port}_ready;",
         f"  assign {port}_who = {p}_who;", f"  assign {port}_ask = {p}_ask;",
         f"  wire {p}_unused;",
-        f"  arbiter #(.N(2), .AT(1), .WIDTH({back}), .FAIR(1)) answers_{port} (.clk(clk), .rst(rst), "
+        f"  arbiter #(.N(2), .AT(1), .WIDTH({answer_bits}), .FAIR(1)) answers_{port} (.clk(clk), .rst(rst), "
         f".in_valid({{{p}_dv, {port}_done}}), .in_ready({{{p}_dr, {port}_take}}), "
         f".in_data({{{p}_dd, {reply}'d0, {port}_for, {port}_reply}}), .out_valid({p}_done), .out_ready({p}_take), "
         f".out_data({{{p}_unused, {p}_for, {p}_reply}}));",
@@ -251,15 +253,15 @@ def _counters(port: str, bits: tuple[int, int, int], counting: Counting, seed: i
 
 
 def _linked() -> list[str]:
-    """Return the links of a module's streams to streams of the same names."""
+    """Return the connections of a module's clock, reset and streams to wires of the same names."""
     ports = [".clk(clk)", ".rst(rst)"]
-    return [*ports, *(f".{way}_{end}({way}_{end})" for way in ("in", "out") for end in STREAM)]
+    return [*ports, *(f".{direction}_{end}({direction}_{end})" for direction in ("in", "out") for end in STREAM)]
 
 
 def counter_chip_text(flow: int, delay: int) -> str:
-    """Return a memory of counters as a model for a test bench, `counter_chip`.
+    """Return `counter_chip`, a test bench's model of a memory of counters.
 
-    A word begins as `first_word` says; what is written is told in a file, counters_K.txt: address and word.
+    `first_word` gives the initial words; each write is logged in counters_K.txt as address and word.
     """
     place = flow + PLACE
     return f"""module counter_chip #(parameter K = 0) (
@@ -289,5 +291,5 @@ endmodule
 
 
 def first_word(place: int) -> int:
-    """Return what a word of `counter_chip` is before anything is counted."""
+    """Return the initial word of `counter_chip` at a place."""
     return (place & 255) << 64 | place << 32 | ~place & 0xFFFF_FFFF

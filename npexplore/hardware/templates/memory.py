@@ -1,15 +1,15 @@
-"""A channel of a memory with a clock of its own, as Verilog 2005: clock crossings, and ports that share its pins.
+"""A memory channel with its own clock, as Verilog 2005: clock crossings, and ports that share the memory's pins.
 
     port (core clock) -> crossing -> arbiter (memory clock) -> pins ... DELAY clocks ... -> queue -> crossing -> port
 
-A read is given on every clock of the memory, and found DELAY clocks later whatever happens: nothing can be stalled
-there. So a port has as many reads under way as its queue has places, and no more. With one port for each level of a
-trie and a memory of three times the core's clock, three requests a cycle of the core go out, as in Gorilla's rate
-adaption (Sec. 4.2). `qdr` reads; what writes tables is not in it.
+The memory takes a read on every clock and returns its data exactly DELAY clocks later; it cannot be stalled. A port
+therefore has at most as many reads in progress as its queue has places. With one port per level of a trie and a memory
+clock of three times the core's clock, three requests per core cycle go out, as in Gorilla's rate adaption (Sec. 4.2).
+`qdr` only reads; writing tables is not included.
 
-A crossing is a queue between two clocks: its pointers are in Gray code, of which one bit changes at a time, and go
-through two flip-flops. The test bench brings a `synchroniser` of the same name that takes a bit as it is, or as
-it was a clock before, where it has changed since it was last taken.
+A crossing is a queue between two clocks: its pointers are Gray coded, so that one bit changes at a time, and pass two
+flip-flops. The test bench replaces `synchroniser` by a module of the same name that delivers each recently changed bit
+at random with its new or its old value.
 """
 
 from __future__ import annotations
@@ -134,18 +134,18 @@ endmodule
 
 
 def memory_text(made_of: str, synchroniser: bool = True) -> str:
-    """Return crossings and a channel, which need the parts of `streams_text`.
+    """Return the modules of crossings and a channel, which use the parts of `streams_text`.
 
-    made_of: what is written before a memory; synchroniser: with the one that takes every bit in time.
+    made_of: the attribute of memories (`engine.store`); synchroniser: include the exact one.
     """
     parts = [part.replace("STORE", made_of) for part in (CROSSING, QDR)]
     return "\n".join([*([SYNCHRONISER] if synchroniser else []), *parts])
 
 
 def chip_text(name: str, address: int, data: int, delay: int, file: str, rows: int) -> str:
-    """Return a model of a memory chip for a test bench: words of a file (0 where it has none), and so late.
+    """Return a test bench's model of a memory chip with the words of a file (0 for missing words).
 
-    delay: clocks from a read to its word.
+    delay: clocks from a read to its data.
     """
     return f"""module {name} (input clk, input read, input [{address - 1}:0] read_at, output [{data - 1}:0] read_data);
   reg [{data - 1}:0] words [0:{rows - 1}];

@@ -1,10 +1,10 @@
-"""The parts that templates are made of, as Verilog 2005: valve, queue, balancer, arbiter, reorder queue.
+"""Basic parts of the templates, as Verilog 2005: valve, queue, balancer, arbiter, reorder queue.
 
-Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1, and what is valid stays. A set of N
-streams is N bits of valid and ready, and N words side by side, the first one lowest. `rst` is synchronous.
+Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1, and valid data stays until then. N
+streams are N bits of valid and of ready, and N words in one vector, the first one lowest. `rst` is synchronous.
 
-A valve lets through what comes. There is one at each place where a handshake inside may be stalled: the test bench
-brings valves of the same name that stall at random.
+A valve passes its stream unchanged. It marks a place where a handshake may be stalled: the test bench replaces valves
+by modules of the same name that stall at random.
 """
 
 from __future__ import annotations
@@ -153,6 +153,6 @@ endmodule
 
 
 def streams_text(made_of: str, valve: bool = True) -> str:
-    """Return the parts. made_of: what is written before a memory; valve: with the valve that lets all through."""
+    """Return the parts' text. made_of: the attribute of memories (`engine.store`); valve: include the plain valve."""
     parts = [part.replace("STORE", made_of) for part in (QUEUE, BALANCER, ARBITER, REORDER)]
     return "\n".join([*([VALVE] if valve else []), *parts])

@@ -1,11 +1,11 @@
-"""Accelerators that keep tables, as Verilog 2005: a hashed label table, flow counters (Gorilla, Secs. 4.2, 4.3).
+"""Accelerators with tables, as Verilog 2005: a hashed label table, flow counters (Gorilla, Secs. 4.2, 4.3).
 
-label_table   several bins a set, the set by a multiplicative hash; a miss asks the table behind, and what that knows is
-              kept, bins of a set in turn. One call at a time; answers in order.
-counters      three counters of 72 bits a flow, in a memory that reads and writes each clock: a call takes three reads,
-              then three writes; a flow whose update is under way waits. Answers in order, when all is written.
+label_table   several bins per set; a multiplicative hash selects the set. A miss asks the table in memory; a known
+              label replaces the set's bins in turn. One call at a time; answers in order.
+counters      three counters of 72 bits per flow, in a memory with a read and a write per clock. A call makes three
+              reads, then three writes; calls of a flow that is being updated wait. Answers in order, after the writes.
 
-Calls carry who asks, as everywhere; `golden/mpls/label_cache.py` and `golden/flow_counters.py` are the plain models.
+Calls carry their caller's number; `golden/mpls/label_cache.py` and `golden/flow_counters.py` are the reference models.
 """
 
 from __future__ import annotations
@@ -134,5 +134,5 @@ endmodule
 
 
 def tables_text(made_of: str) -> str:
-    """Return both accelerators, which need the queue of `streams_text`. made_of: what is written before a memory."""
+    """Return both accelerators, which use the queue of `streams_text`. made_of: the attribute of memories."""
     return "\n".join(part.replace("STORE", made_of) for part in (LABEL_TABLE, COUNTERS))
