@@ -123,11 +123,7 @@ class Running(ABC):
         cycles[AROUND] = float(self.around(p).mean())
         total = cycles[AROUND] + float(self.own_cycles().mean())
         cycles[UNKNOWN_LINE] = total - sum(cycles.values())
-        rows = [
-            {"line": line, "cycles": line_cycles, "share": line_cycles / total}
-            for line, line_cycles in cycles.items()
-            if line_cycles > NEGLIGIBLE
-        ]
+        rows = [{"line": line, "cycles": c, "share": c / total} for line, c in cycles.items() if c > NEGLIGIBLE]
         return sorted(rows, key=lambda row: -float(str(row["cycles"])))
 
     def rows(self, p: Parameters) -> list[dict[str, object]]:

@@ -51,9 +51,7 @@ class StepBits:
 
     def kin(self, bit: Bit) -> Iterable[Bit]:
         """Return the bits of which a written bit may be a copy."""
-        return (
-            copied_bit for copied_bit in self._sources.kin(self.written[bit[0]][bit[1]]) if copied_bit[0] in self._sizes
-        )
+        return (copied for copied in self._sources.kin(self.written[bit[0]][bit[1]]) if copied[0] in self._sizes)
 
     def needs(self, bits: Iterable[Bit]) -> set[Bit]:
         """Return the bits that are needed before the step; bits: those needed after it."""
@@ -77,9 +75,7 @@ class Allocation:
         self.sizes = {leaf[0]: bits_of(leaf) for leaf in program.registers}
         self.steps = {name: StepBits(step, self.sizes) for name, step in program.steps.items()}
         self.after = {START: [program.start], **{name: _followers(program, name) for name in program.steps}}
-        self.before = {
-            name: [point for point, followers in self.after.items() if name in followers] for name in program.steps
-        }
+        self.before = {name: [point for point, goes in self.after.items() if name in goes] for name in program.steps}
         self.answer = {(name, k) for name in program.results for k in range(self.sizes[name])}
 
     @cached_property
@@ -124,25 +120,19 @@ class Allocation:
         }
         begins: dict[str, dict[Bit, int]] = {name: dict.fromkeys(bits, 0) for name, bits in entry.items()}
         while True:
-            classes_after = {
+            after = {
                 point: _numbered({bit: self._identity(point, bit, begins) for bit in bits})
                 for point, bits in self.held.items()
             }
-            previous_classes = begins
+            before = begins
             begins = {
                 name: _numbered(
-                    {
-                        bit: (
-                            previous_classes[name][bit],
-                            *(classes_after[point].get(bit) for point in self.before[name]),
-                        )
-                        for bit in bits
-                    }
+                    {bit: (before[name][bit], *(after[point].get(bit) for point in self.before[name])) for bit in bits}
                 )
                 for name, bits in entry.items()
             }
-            if all(len(set(begins[name].values())) == len(set(previous_classes[name].values())) for name in begins):
-                return classes_after
+            if all(len(set(begins[name].values())) == len(set(before[name].values())) for name in begins):
+                return after
 
     def _identity(self, point: Point, bit: Bit, known: Mapping[str, Mapping[Bit, int]]) -> object:
         """Return a key that equals another bit's key after a step if both are alike; known: classes before the step."""

@@ -102,11 +102,7 @@ def engine_luts(
     ]  # fmt: skip
     if not parts_luts:
         known = sorted(
-            {
-                (synthesis.program, synthesis.threads, synthesis.stores, synthesis.scheduler, synthesis.family)
-                for synthesis in syntheses()
-                if synthesis.program == program
-            }
+            {(r.program, r.threads, r.stores, r.scheduler, r.family) for r in syntheses() if r.program == program}
         )
         wanted = program, threads, stores, scheduler, family
         raise InputError(f"no engine {wanted} was synthesised; the nearest are {known}")
@@ -115,8 +111,6 @@ def engine_luts(
 
 def lut_slope(points: Sequence[tuple[int, float]]) -> float:
     """Return the LUTs that an engine needs per additional thread: the least-squares slope of (threads, LUTs) points."""
-    threads, luts = [float(t) for t, _ in points], [v for _, v in points]
-    middle = fmean(threads)
-    return sum((a - middle) * (b - fmean(luts)) for a, b in zip(threads, luts, strict=True)) / sum(
-        (a - middle) ** 2 for a in threads
-    )
+    x, y = [float(threads) for threads, _ in points], [luts for _, luts in points]
+    middle = fmean(x)
+    return sum((a - middle) * (b - fmean(y)) for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)

@@ -156,16 +156,12 @@ class Interpreter(Expressions):
 
     def _put(self, name: str, at: Any, value: Any, frame: Frame) -> None:
         """Assign to a name a copy of its bytes with one byte replaced; no other name shares these bytes."""
-        current_value = frame.names.get(name)
-        current_bytes = (
-            Bytes(tuple(current_value), len(current_value), len(current_value))
-            if isinstance(current_value, bytearray)
-            else current_value
-        )
-        if not isinstance(current_bytes, Bytes) or not isinstance(at, int) or not 0 <= at < len(current_bytes.data):
+        old = frame.names.get(name)
+        octets = Bytes(tuple(old), len(old), len(old)) if isinstance(old, bytearray) else old
+        if not isinstance(octets, Bytes) or not isinstance(at, int) or not 0 <= at < len(octets.data):
             raise RefusedError("a step may only change what it keeps and its own variables")
-        data = (*current_bytes.data[:at], value, *current_bytes.data[at + 1 :])
-        frame.names[name] = Bytes(data, current_bytes.count, current_bytes.length, current_bytes.tail)
+        data = (*octets.data[:at], value, *octets.data[at + 1 :])
+        frame.names[name] = Bytes(data, octets.count, octets.length, octets.tail)
 
     def _do_if(self, statement: ast.If, frame: Frame) -> None:
         test = self.values.truth(self.value(statement.test, frame))
@@ -182,9 +178,7 @@ class Interpreter(Expressions):
             sides.append((side, self.step_state))
         (yes, yes_state), (no, no_state) = sides
         for condition, side in ((test.at, yes), (self.graph.invert(test.at), no)):
-            frame.returns += [
-                (self.graph.binary("and", condition, when), *value_and_state) for when, *value_and_state in side.returns
-            ]
+            frame.returns += [(self.graph.binary("and", condition, when), *rest) for when, *rest in side.returns]
         if yes.over or no.over:
             frame.over = yes.over and no.over
             frame.names, self.step_state = (no.names, no_state) if yes.over else (yes.names, yes_state)
@@ -264,17 +258,15 @@ def _is_plain_tuple(value: Any) -> bool:
 def _parts(value: Any, targets: Sequence[ast.expr]) -> list[Any]:
     """Return the part for each target of an unpacking, one possibly starred; raises RefusedError if they do not fit."""
     starred = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
-    single_targets = len(targets) - len(starred)
-    fits = isinstance(value, (tuple, list)) and (
-        len(value) >= single_targets if starred else len(value) == single_targets
-    )
+    fixed = len(targets) - len(starred)
+    fits = isinstance(value, (tuple, list)) and (len(value) >= fixed if starred else len(value) == fixed)
     if not fits and value == ():
         raise IndexError("nothing is taken apart")  # an impossible alternative of a choice
     if not fits:
         raise RefusedError("a value is unpacked into more or fewer names than it has parts")
     if not starred:
         return list(value)
-    k, starred_count = starred[0], len(value) - single_targets
+    k, starred_count = starred[0], len(value) - fixed
     return [*value[:k], tuple(value[k : k + starred_count]), *value[k + starred_count :]]
 
 

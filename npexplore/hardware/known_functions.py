@@ -92,18 +92,11 @@ class Builtins:
             if not known((first, step)):
                 raise RefusedError("the start or step of a loop is a number known only in hardware")
             return range(first, end, step)
-        smallest_end, largest_end = self.values.range(end)
-        if (
-            not isinstance(first, int)
-            or not isinstance(step, int)
-            or step < 1
-            or (largest_end - first) // step > MOST_TURNS
-        ):
-            raise RefusedError(
-                f"a loop without bound: it may take {largest_end} turns, at most {MOST_TURNS} are allowed"
-            )
-        numbers = range(first, largest_end, step)
-        return Some(tuple((self.values.node(1 if k < smallest_end else self.values.less(k, end)), k) for k in numbers))
+        low, high = self.values.range(end)
+        if not isinstance(first, int) or not isinstance(step, int) or step < 1 or (high - first) // step > MOST_TURNS:
+            raise RefusedError(f"a loop without bound: it may take {high} turns, at most {MOST_TURNS} are allowed")
+        numbers = range(first, high, step)
+        return Some(tuple((self.values.node(1 if k < low else self.values.less(k, end)), k) for k in numbers))
 
     def enumerate(self, items: Any, start: int = 0) -> Any:
         """Return items with their numbers."""

@@ -90,21 +90,16 @@ class Merging:
         return Bytes(tuple(data), count, length, a.tail or b.tail)
 
     def _blended(self, test: int, a: Any, b: Any) -> Blend:
-        parts_of_sides = [side.parts if isinstance(side, Blend) else self._parts(side) for side in (a, b)]
+        sides = [side.parts if isinstance(side, Blend) else self._parts(side) for side in (a, b)]
         kind = a.kind if isinstance(a, Blend) else type(a)
-        return Blend(
-            kind,
-            {name: self._part(test, parts_of_sides[0][name], parts_of_sides[1][name]) for name in parts_of_sides[0]},
-        )
+        return Blend(kind, {name: self._part(test, sides[0][name], sides[1][name]) for name in sides[0]})
 
     @staticmethod
     def _parts(one: Any) -> dict[str, Any]:
         return {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
 
     def _part(self, test: int, a: Any, b: Any) -> Any:
-        return (
-            UNBOUND if isinstance(a, str) or isinstance(b, str) else self.merge(test, a, b)
-        )  # texts have no use in hardware
+        return UNBOUND if isinstance(a, str) or isinstance(b, str) else self.merge(test, a, b)  # no texts in hardware
 
     def _chosen(self, test: int, a: Any, b: Any) -> Any:
         graph = self.graph
@@ -113,11 +108,8 @@ class Merging:
             for when, value in side.entries if isinstance(side, Choice) else ((graph.const(1), side),):
                 condition, kind = graph.binary("and", side_test, when), kind_of(value)
                 if kind in choices:
-                    earlier_test, earlier_value = choices[kind]
-                    choices[kind] = (
-                        graph.binary("or", earlier_test, condition),
-                        self.merge(earlier_test, earlier_value, value),
-                    )
+                    before, earlier = choices[kind]
+                    choices[kind] = (graph.binary("or", before, condition), self.merge(before, earlier, value))
                 else:
                     choices[kind] = condition, value
         entries = tuple((when, value) for when, value in choices.values() if graph.constant(when) != 0)

@@ -95,12 +95,12 @@ class ProgramFiles(ShownByArguments):
         sizes = self.knobs
         self.group = Group("cluster", sizes.engines, sizes.reorder_places, fair=True)
         self.pipeline = sizes.template == "pipeline"
-        tag, caller_bits = (
+        tag, who = (
             TAG + self.group.ticket if sizes.engines > 1 else TAG,
             1 if self.pipeline else at(sizes.threads),
         )
-        parameters = "" if self.pipeline else f"#(.THREADS({sizes.threads}), .WHO({caller_bits}), .TAG({tag})) "
-        self.member = Face(sizes.template, tag, self.begins.bits, self.results.bits, caller_bits, ports, parameters)
+        parameters = "" if self.pipeline else f"#(.THREADS({sizes.threads}), .WHO({who}), .TAG({tag})) "
+        self.member = Face(sizes.template, tag, self.begins.bits, self.results.bits, who, ports, parameters)
         self.inner = self.group.face(self.member, TAG) if sizes.engines > 1 else self.member
         self.summed = self._summed()
         self.top = summed_face(self.inner, self.summed) if self.summed else self.inner
@@ -203,26 +203,20 @@ class ProgramFiles(ShownByArguments):
         (folder / "packets.hex").write_text("".join(lines), encoding="utf-8")
         name = simulator_name or simulator(len(cases))
         command = build_bench(folder, [DESIGN, BENCH], name, packets=len(cases))
-        mismatches, first_mismatch, overtaken, cycles = 0, "", 0, 0
+        faults, message, overtaken, cycles = 0, "", 0, 0
         sizes = {f"rows_{port}": len(port_rows) for port, port_rows in rows.items()}
         for stalls in (STALLS, MOST_STALLS, 0):
-            lines_left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
-            packet_mismatches, first_packet, overtaken = self._differences(cases, expected, lines_left)
-            call_mismatches, first_call = calls.differences(
+            left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
+            more, difference, overtaken = self._differences(cases, expected, left)
+            wrong_calls, call = calls.differences(
                 list(self.top.ports), (folder / "asked.txt").read_text(encoding="utf-8")
             )
-            mismatches, first_mismatch = (
-                mismatches + packet_mismatches + call_mismatches,
-                first_mismatch or first_packet or first_call,
-            )
+            faults, message = faults + more + wrong_calls, message or difference or call
             if self.in_order and overtaken:
-                mismatches, first_mismatch = (
-                    mismatches + overtaken,
-                    first_mismatch or f"{overtaken} packets were overtaken",
-                )
-            if mismatches and brief:
+                faults, message = faults + overtaken, message or f"{overtaken} packets were overtaken"
+            if faults and brief:
                 break
-        return Found(3 * len(cases), mismatches, first_mismatch, overtaken, cycles / len(cases))
+        return Found(3 * len(cases), faults, message, overtaken, cycles / len(cases))
 
     def _number(self, case: Case) -> int:
         registers: dict[str, int] = {}
@@ -237,32 +231,26 @@ class ProgramFiles(ShownByArguments):
         self, cases: Sequence[Case], expected: Sequence[Mapping[str, Any]], left: Sequence[str]
     ) -> tuple[int, str, int]:
         """Return how many packets differ, a text on the first, and how many packets were overtaken."""
-        results_by_packet, order, mismatches, first_mismatch = dict[int, str](), list[int](), 0, ""
+        results, order, faults, message = dict[int, str](), list[int](), 0, ""
         for line in left:
             tag, text = line.split()[:2]
             number = int(tag, 16) if not set(line.lower()) & set("xz") else -1
             order.append(number)
-            if number in results_by_packet or not 0 <= number < len(cases):
-                message = (
-                    f"packet {number} came twice"
-                    if number in results_by_packet
-                    else f"a packet left undefined, as {line[:40]}"
+            if number in results or not 0 <= number < len(cases):
+                description = (
+                    f"packet {number} came twice" if number in results else f"a packet left undefined, as {line[:40]}"
                 )
-                mismatches, first_mismatch = mismatches + 1, first_mismatch or message
+                faults, message = faults + 1, message or description
             else:
-                results_by_packet[number] = text
-        for number_, (case, expected_result) in enumerate(zip(cases, expected, strict=True)):
-            actual = (
-                self._verdict(results_by_packet[number_], case)
-                if number_ in results_by_packet
-                else "nothing: it was lost"
-            )
-            if actual != expected_result:
-                mismatches, first_mismatch = (
-                    mismatches + 1,
-                    first_mismatch or f"packet {number_}: hardware says {actual}, the step program {expected_result}",
+                results[number] = text
+        for k, (case, wanted) in enumerate(zip(cases, expected, strict=True)):
+            actual = self._verdict(results[k], case) if k in results else "nothing: it was lost"
+            if actual != wanted:
+                faults, message = (
+                    faults + 1,
+                    message or f"packet {k}: hardware says {actual}, the step program {wanted}",
                 )
-        return mismatches, first_mismatch, sum(earlier > later for earlier, later in pairwise(order))
+        return faults, message, sum(earlier > later for earlier, later in pairwise(order))
 
     def _verdict(self, text: str, case: Case) -> object:
         number, tail = int(text, 16), b""

@@ -37,9 +37,7 @@ class _Seen:
 
     def changed(self, entry: Entry, shapes: Mapping[str, Shape]) -> bool:
         """Return whether the step may leave other values than at its last analysis."""
-        return self.entry != entry or any(
-            structure(shapes[name]) != structure_then for name, structure_then in self.structures.items()
-        )
+        return self.entry != entry or any(structure(shapes[name]) != before for name, before in self.structures.items())
 
 
 def reached(
@@ -54,17 +52,15 @@ def reached(
     loops = {name for name in program.steps if _comes_back(program, name)}
     order = {name: k for k, name in enumerate(program.steps)}
     entries = {_place(program.start, first := _first(begins), loops): first}
-    last_looks: dict[Place, _Seen] = {}
+    looks: dict[Place, _Seen] = {}
     while True:
         changed = [
-            place
-            for place, entry in entries.items()
-            if place not in last_looks or last_looks[place].changed(entry, shapes)
+            place for place, entry in entries.items() if place not in looks or looks[place].changed(entry, shapes)
         ]
         if not changed:
             return _lowered(compiled, units, shapes, entries), shapes
         place = min(changed, key=lambda candidate: (order[candidate[0]], candidate[1]))
-        name, shapes_before, times = place[0], dict(shapes), last_looks[place].times + 1 if place in last_looks else 1
+        name, shapes_before, times = place[0], dict(shapes), looks[place].times + 1 if place in looks else 1
         stepped = SteppedOver(compiled, program.steps[name], units, shapes, entries[place])
         if times > MOST_LOOKS:
             wide = sorted(name_ for name_ in shapes if shapes[name_] != shapes_before.get(name_))
@@ -72,7 +68,7 @@ def reached(
                 f"program {program.name!r}: a loop without bound: {', '.join(wide)} grows with every round of its steps"
             )
         filled = entries[place].filled | stepped.left
-        last_looks[place] = _Seen(entries[place], {name_: structure(shapes[name_]) for name_ in filled}, times)
+        looks[place] = _Seen(entries[place], {name_: structure(shapes[name_]) for name_ in filled}, times)
         for exit_ in stepped.exits:
             for target in exit_.goes:
                 _arrives(program, name, target, exit_.leaves, loops, entries)

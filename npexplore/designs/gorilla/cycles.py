@@ -28,10 +28,7 @@ from npexplore.machine.parameters import Parameters, Value
 from npexplore.paths import share, table_rows
 
 TABLE = ("data", "hardware", "trials.csv")
-ENGINE, PROCESSOR = (
-    "engine",
-    "processor",
-)  # `where`: an engine alone, or two clusters of one engine with memory channels
+ENGINE, PROCESSOR = "engine", "processor"  # `where`: one engine, or two clusters of one engine and memory channels
 TERMS = ("overhead", "request", "edit", "check", "word", "handover", "unit", "port_engine", "port_processor")
 ROUND, ROUNDS = 8, 3  # packets per thread that warm up; measured packets, as a multiple of these
 SCHEDULER = "ready_on_stall"
@@ -106,19 +103,10 @@ def terms_of(p: Parameters, one: Trial) -> list[float]:
     (path,) = lowered(p.with_(**knobs)).paths
     checks = sum(group.accelerator.startswith("integrity") for _, groups in path.waits for group in groups)
     waits = sum(not groups[0].accelerator.startswith("integrity") for _, groups in path.waits)
-    one_thread = float(one.threads == 1)
-    port_waits = [one_thread * waits * float(one.where == where) for where in (ENGINE, PROCESSOR)]
+    single = float(one.threads == 1)
+    port = [single * waits * float(one.where == where) for where in (ENGINE, PROCESSOR)]
     words = window_of(one.program.split("+")) // WORD
-    return [
-        1.0,
-        len(path.steps),
-        path.edits(False)[-1],
-        checks,
-        words,
-        one_thread,
-        one_thread * waits * one.delay,
-        *port_waits,
-    ]
+    return [1.0, len(path.steps), path.edits(False)[-1], checks, words, single, single * waits * one.delay, *port]
 
 
 def law(p: Parameters, recorded: Sequence[Trial] | None = None) -> Cycles:

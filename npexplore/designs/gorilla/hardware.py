@@ -127,19 +127,15 @@ class EngineFiles:
         most_packets = max(len(cases), len(second))
         command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)), packets=most_packets)
         stalled_lines, cycles = self._run(folder, command, cases, STALLS)
-        mismatches, first_mismatch = self._differences(cases, stalled_lines, self._counted(folder))
-        if mismatches and brief:
-            return Found(len(cases), mismatches, first_mismatch, 0, cycles / len(cases))
+        faults, message = self._differences(cases, stalled_lines, self._counted(folder))
+        if faults and brief:
+            return Found(len(cases), faults, message, 0, cycles / len(cases))
         plain_lines, cycles = self._run(folder, command, second, 0)
-        more_mismatches, second_mismatch = self._differences(second, plain_lines, self._counted(folder))
+        more_faults, second_message = self._differences(second, plain_lines, self._counted(folder))
         order = [int(line.split()[0], 16) for line in plain_lines]
         overtaken = sum(earlier > later for earlier, later in pairwise(order))
         return Found(
-            len(cases) + len(second),
-            mismatches + more_mismatches,
-            first_mismatch or second_mismatch,
-            overtaken,
-            cycles / len(second),
+            len(cases) + len(second), faults + more_faults, message or second_message, overtaken, cycles / len(second)
         )
 
     def run_cycles(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> int:
@@ -180,37 +176,31 @@ class EngineFiles:
         self, cases: Sequence[Case], lines: Sequence[str], counted: Counter[Flow] | None = None
     ) -> tuple[int, str]:
         """Return how many packets and flows differ, and a text on the first; counted: None if it is not recorded."""
-        results_by_tag, mismatches, first_mismatch = dict[int, int](), 0, ""
+        results, faults, message = dict[int, int](), 0, ""
         expected_verdicts, flows = self.expected(cases)
         signed = {name for name, lowest, _ in self.program.registers if lowest < 0}
         for line in lines:
             tag, text = line.split()
             if set(line.lower()) & set("xz"):
-                mismatches, first_mismatch = (
-                    mismatches + 1,
-                    first_mismatch or f"a packet left undefined, as {line[:40]}",
-                )
+                faults, message = faults + 1, message or f"a packet left undefined, as {line[:40]}"
                 continue
-            if int(tag, 16) in results_by_tag:
-                mismatches, first_mismatch = mismatches + 1, first_mismatch or f"packet {int(tag, 16)} came twice"
+            if int(tag, 16) in results:
+                faults, message = faults + 1, message or f"packet {int(tag, 16)} came twice"
                 continue
-            results_by_tag[int(tag, 16)] = int(text, 16)
+            results[int(tag, 16)] = int(text, 16)
         for number, ((_, frame), expected) in enumerate(zip(cases, expected_verdicts, strict=True)):
-            if number not in results_by_tag:
-                mismatches, first_mismatch = mismatches + 1, first_mismatch or f"packet {number} was lost"
+            if number not in results:
+                faults, message = faults + 1, message or f"packet {number} was lost"
                 continue
-            registers = {
-                name: self.results.value(results_by_tag[number], name, name in signed) for name in self.results.at
-            }
-            verdict_by_hardware = self._verdict(registers, frame)
-            if verdict_by_hardware != expected:
-                mismatches, first_mismatch = (
-                    mismatches + 1,
-                    first_mismatch
-                    or f"packet {number}: hardware says {verdict_by_hardware}, the step program {expected}",
+            registers = {name: self.results.value(results[number], name, name in signed) for name in self.results.at}
+            actual = self._verdict(registers, frame)
+            if actual != expected:
+                faults, message = (
+                    faults + 1,
+                    message or f"packet {number}: hardware says {actual}, the step program {expected}",
                 )
-        miscounts, first_miscount = miscounted(flows, counted)
-        return mismatches + miscounts, first_mismatch or first_miscount
+        miscounts, count_message = miscounted(flows, counted)
+        return faults + miscounts, message or count_message
 
     def expected(self, cases: Sequence[Case]) -> tuple[list[tuple[Any, Any, Any]], Counter[Flow]]:
         """Run the step program: return (sent, reason, left to control) of each packet, and the count of each flow."""
@@ -234,12 +224,12 @@ class EngineFiles:
 
 def miscounted(flows: Counter[Flow], counted: Counter[Flow] | None) -> tuple[int, str]:
     """Return how many flows have a wrong count, and a text on the first one; counted: None if it is not recorded."""
-    mismatches, first_mismatch = 0, ""
+    faults, message = 0, ""
     for flow in flows.keys() | counted.keys() if counted is not None else ():
         if counted is not None and flows[flow] != counted[flow]:
             description = f"flow {flow} is counted {counted[flow]} times, by the step program {flows[flow]}"
-            mismatches, first_mismatch = mismatches + 1, first_mismatch or description
-    return mismatches, first_mismatch
+            faults, message = faults + 1, message or description
+    return faults, message
 
 
 def cut(number: int, widths: Sequence[int]) -> Flow:

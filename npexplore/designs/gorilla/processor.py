@@ -76,15 +76,13 @@ class ProcessorFiles(EngineFiles):
         self.label_cycles = int(p.label_cycles)
         self.ipv6_ratio, self.in_order = float(p.ipv6_delay_ratio), p.reorder == "on"
         places = 1 << (int(p.reorder_places) // self.lanes).bit_length() - 1 if self.in_order else 0
-        several_clusters = self.clusters > 1
-        self.cluster = Group(
-            "cluster", self.engines, 0 if several_clusters else places, fair=fair, seed=1, apart=several_clusters
-        )
+        several = self.clusters > 1
+        self.cluster = Group("cluster", self.engines, 0 if several else places, fair=fair, seed=1, apart=several)
         self.lane = Group(
             "lane", self.clusters // self.lanes, places, int(p.fifo_packets), strict, self.fair, gathered=False, seed=2
         )
         ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
-        cluster_tag = TAG + self.lane.ticket if several_clusters else TAG
+        cluster_tag = TAG + self.lane.ticket if several else TAG
         engine_tag, who = cluster_tag + self.cluster.ticket, at(self.threads)
         parameters = f"#(.THREADS({self.threads}), .WHO({who}), .TAG({engine_tag})) "
         begins, results = self.begins.bits, self.results.bits
@@ -183,11 +181,11 @@ class ProcessorFiles(EngineFiles):
 
     def readme(self) -> str:
         """Return a description of the files, the ports and the module hierarchy, as Markdown."""
-        several_clusters = self.clusters > 1
-        top, behind = self._top()[0], "K of each lane" if several_clusters else ""
-        k = "K" if several_clusters else ""
+        several = self.clusters > 1
+        top, behind = self._top()[0], "K of each lane" if several else ""
+        k = "K" if several else ""
         calls = ", ".join(f"`{unit.port}_*`" for unit in self._units())
-        if several_clusters:
+        if several:
             calls = f"`channelK_*`, {self.channels} of them, {self.reads} reads a cycle each"
         lines = [
             f"# {self.clusters} clusters of {self.engines} engines of {self.threads} threads: "
@@ -205,7 +203,7 @@ class ProcessorFiles(EngineFiles):
             f"| `engine` | {self.threads} threads, scheduler {self.scheduler}, contexts in {self.stores} |",
             f"| `cluster` | {self.engines} engines, local arbiters {_fairness(self.cluster.fair)} |",
         ]  # fmt: skip
-        if several_clusters:
+        if several:
             lines += [
                 f"| `lane` | {self.lane.members} clusters, {self.lane.waiting} headers before each, reorder queue of "
                 f"{self.lane.places} |",
@@ -246,22 +244,19 @@ class ProcessorFiles(EngineFiles):
         """
         second = cases if rated is None else rated
         command = self.build(folder, simulator_name or simulator(len(cases)))
-        mismatches, first_mismatch, overtaken, cycles = 0, "", 0, 0
+        faults, message, overtaken, cycles = 0, "", 0, 0
         for sent_cases, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
             departures, cycles = self.run(folder, command, sent_cases, stalls=stalls)
-            more_mismatches, difference = self._held(
+            more_faults, difference = self._held(
                 sent_cases, departures, self._counted(folder) if self.counting else None
             )
             overtaken = sum(earlier.number > later.number for earlier, later in pairwise(departures))
             if self.in_order and overtaken:
-                more_mismatches, difference = (
-                    more_mismatches + overtaken,
-                    difference or f"{overtaken} packets were overtaken",
-                )
-            mismatches, first_mismatch = mismatches + more_mismatches, first_mismatch or difference
-            if mismatches and brief:
+                more_faults, difference = more_faults + overtaken, difference or f"{overtaken} packets were overtaken"
+            faults, message = faults + more_faults, message or difference
+            if faults and brief:
                 break
-        return Found(len(cases) + len(second), mismatches, first_mismatch, overtaken, cycles / len(second))
+        return Found(len(cases) + len(second), faults, message, overtaken, cycles / len(second))
 
     def _held(self, cases: Sequence[Case], ran: Sequence[Ran], counted: Counter[Flow] | None) -> tuple[int, str]:
         return self._differences(cases, [f"{packet.number:x} {packet.registers}" for packet in ran], counted)

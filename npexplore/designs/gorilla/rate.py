@@ -104,17 +104,15 @@ def _spoken(p: Parameters) -> list[str]:
 def _measured(ran: Sequence[Ran], clock_hz: float, offered: float, spoken: Sequence[str]) -> Prediction:
     """Return the prediction from the packets that left; offered: packets/s, 0 for saturated arrivals."""
     packets = len(ran)
-    exit_cycles = np.sort(np.array([packet.left for packet in ran]))
-    latencies_cycles = np.array([packet.left - packet.entered for packet in ran])
+    exits = np.sort(np.array([packet.left for packet in ran]))
+    latency_cycles = np.array([packet.left - packet.entered for packet in ran])
     first, last = round(WARM_UP * packets), round((1 - EMPTYING) * packets)
     edges = np.linspace(first, last, BATCHES + 1).astype(int)
     counts = np.diff(edges).astype(float)
-    seconds = np.diff(exit_cycles[edges - 1]) / clock_hz
+    seconds = np.diff(exits[edges - 1]) / clock_hz
     low, high = ratio_interval(counts, seconds)
-    latencies_s = latencies_cycles[first:last] / clock_hz
-    batch_means_s = np.array(
-        [latencies_cycles[first_packet:end_packet].mean() / clock_hz for first_packet, end_packet in pairwise(edges)]
-    )
+    latencies_s = latency_cycles[first:last] / clock_hz
+    batch_means_s = np.array([latency_cycles[start:end].mean() / clock_hz for start, end in pairwise(edges)])
     pps = float(counts.sum() / seconds.sum())
     bits = 8.0 * FRAME
     quantiles = [float(quantile) for quantile in np.quantile(latencies_s, [0.5, 0.95, 0.99])]
@@ -133,9 +131,5 @@ def _measured(ran: Sequence[Ran], clock_hz: float, offered: float, spoken: Seque
             "latency_s": interval(batch_means_s),
         },
         approximation=f"Verilog of {'+'.join(spoken)} in Verilator; accelerators of the bench; no bodies; batch means",
-        about={
-            "packets": last - first,
-            "batches": BATCHES,
-            "cycles": int(exit_cycles[last - 1] - exit_cycles[first - 1]),
-        },
+        about={"packets": last - first, "batches": BATCHES, "cycles": int(exits[last - 1] - exits[first - 1])},
     )

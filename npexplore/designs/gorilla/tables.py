@@ -34,10 +34,8 @@ def changes(tables: Box, routes: int) -> Iterator[int]:
 
     def change(route: tuple[int, ...], announced: bool) -> int:
         value, length, hop = route
-        first_stride, prefix = trie.STRIDES[0], prefix_text(value, length)
-        slots = range(
-            value >> 32 - first_stride, (value >> 32 - first_stride) + max(1, 1 << max(0, first_stride - length))
-        )
+        stride, prefix = trie.STRIDES[0], prefix_text(value, length)
+        slots = range(value >> 32 - stride, (value >> 32 - stride) + max(1, 1 << max(0, stride - length)))
         before = _around(trie, slots)
         trie.insert(prefix, hop) if announced else trie.remove(prefix)
         return sum(

@@ -2,7 +2,7 @@
 
 The paper's traffic: minimum-size IPv4 packets of CAIDA traces, the same packets converted to IPv6, MPLS packets with
 one to four labels, and mixes (Sec. 4.5). The traces are not published, so that addresses are drawn at random. Routes
-are either as long as the trie is deep (every lookup reads all levels, the paper's worst case) or of mixed lengths.
+are either as long as the trie is deep (every lookup reads all levels, as the paper provisions) or of mixed lengths.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def router_tables(
 
     addresses: `deep`, routes as long as the tries are deep (every lookup reads all levels), or mixed lengths. labels:
     `warm`, a cluster's label table holds all labels from the start; `cold`, it has a single set and mostly misses.
-    pipes: add two labels of the pipe model, whose time to live is independent of the packet's (RFC 3443).
+    pipes: add two labels of the pipe model (RFC 3443), below which a packet's own time to live may expire.
     source_lookup: whether source addresses are looked up, too.
     """
     rng, deep = np.random.default_rng(1), addresses == "deep"
@@ -121,12 +121,10 @@ def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> by
     if kind == "ipv6":
         six = tables.golden.router.six
         assert six is not None
-        routed_prefixes = [route for route in six.routes if route.value >> 112 == FAR6]
-        source, destination = (routed_prefixes[int(rng.integers(len(routed_prefixes)))].value | 1 for _ in range(2))
+        prefixes = [route for route in six.routes if route.value >> 112 == FAR6]
+        source, target = (prefixes[int(rng.integers(len(prefixes)))].value | 1 for _ in range(2))
         return (
-            head
-            + b"\x86\xdd"
-            + header6.write_packet(source, destination, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
+            head + b"\x86\xdd" + header6.write_packet(source, target, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
         )
     depth = int(kind.removeprefix("mpls_") or 1)
     return head + b"\x88\x47" + _stack(tables, rng, depth, ttl) + packet[: NETWORK - 4 * depth]
@@ -197,19 +195,16 @@ def _traces(
     program, units = engine_program(tables, counting=counting), dict(accelerators(tables))
     for name in ("lookup4", "lookup6") if chip else ():
         units[name] = _without_first_read(units[name])
-    caches_by_cluster = RouteCaches(*caches)
+    route_caches = RouteCaches(*caches)
     for name in ("lookup4", "lookup6") if caches[0] else ():
-        units[name] = caches_by_cluster.in_front_of(units[name])
-    senders_tables = router_tables(addresses, both, labels) if updates else tables  # senders ignore route changes
+        units[name] = route_caches.in_front_of(units[name])
+    unchanged = router_tables(addresses, both, labels) if updates else tables  # senders ignore route changes
     update_words, traces = changes(tables, updates), []
     for k, kind in enumerate(kinds(mix) * (WARM if caches[0] else 1)):
-        frame_bytes_, caches_by_cluster.cluster = (
-            frame(kind, senders_tables, rng, 1 if _every(k, exceptions) else 64),
-            k % caches[1],
-        )
+        octets, route_caches.cluster = frame(kind, unchanged, rng, 1 if _every(k, exceptions) else 64), k % caches[1]
         if _every(k + 2, controls):
-            frame_bytes_ = frame_bytes_[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
-        trace = forward(program, units, 0, frame_bytes_)
+            octets = octets[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
+        trace = forward(program, units, 0, octets)
         trace.context.update_words = 0
         if trace.context.left_to_control:
             trace.context.update_words = next(update_words)
@@ -294,9 +289,9 @@ def traffic(p: Parameters) -> Workload:
 def in_frames(p: Parameters, load: Workload) -> Workload:
     """Return a workload's packets in frames of at least 64 bytes, with paths of the kinds of traffic in turn."""
     load = load.repeated(ROWS)
-    packet_bytes = load.packet_bytes
+    lengths = load.packet_bytes
     return _with_paths(
-        p, load, computed(len(packet_bytes), lambda part: np.maximum(packet_bytes[part] + ETHERNET + CHECK, FRAME))
+        p, load, computed(len(lengths), lambda part: np.maximum(lengths[part] + ETHERNET + CHECK, FRAME))
     )
 
 

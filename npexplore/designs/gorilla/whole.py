@@ -97,11 +97,9 @@ class FrameFiles(SystemFiles):
         def part(name: str, bits: int, constant: int) -> str:
             if name not in results.at:
                 return f"{bits}'d{constant}"
-            low, register_bits = results.at[name]
-            register = (
-                f"v[{low + min(register_bits, bits) - 1}:{low}]"  # a port may have a sign bit, a length an unused bit
-            )
-            return f"{{{bits - register_bits}'d0, {register}}}" if bits > register_bits else register
+            low, width = results.at[name]
+            register = f"v[{low + min(width, bits) - 1}:{low}]"  # a port may have a sign bit, a length an unused bit
+            return f"{{{bits - width}'d0, {register}}}" if bits > width else register
 
         first_bits = {k: begins.at[name][0] for k in range(self.window) if (name := f"frame.{k}") in begins.at}
         length, count = (
@@ -160,20 +158,17 @@ class FrameFiles(SystemFiles):
         if longest > self.longest:
             raise InputError(f"a frame may have {self.longest} bytes, as many as the body queue holds, got {longest}")
         command = self.build(folder, simulator_name or simulator(len(cases)))
-        mismatches, first_mismatch, cycles = 0, "", 0
+        faults, message, cycles = 0, "", 0
         for frames, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
             sizes = self.write_frames(folder, frames)
             lines, cycles = run_built(folder, command, packets=len(frames), stalls=stalls, **sizes)
-            more_mismatches, difference = self._joined(frames, lines)
+            more_faults, difference = self._joined(frames, lines)
             _, flows = self.expected(frames)
-            miscounts, first_miscount = miscounted(flows, self._counted(folder) if self.counting else None)
-            mismatches, first_mismatch = (
-                mismatches + more_mismatches + miscounts,
-                first_mismatch or difference or first_miscount,
-            )
-            if mismatches and brief:
+            miscounts, count_message = miscounted(flows, self._counted(folder) if self.counting else None)
+            faults, message = faults + more_faults + miscounts, message or difference or count_message
+            if faults and brief:
                 break
-        return Found(len(cases) + len(second), mismatches, first_mismatch, 0, cycles / len(second))
+        return Found(len(cases) + len(second), faults, message, 0, cycles / len(second))
 
     def write_frames(self, folder: Path, cases: Sequence[Case]) -> dict[str, int]:
         """Write the words that the bench reads, a file per lane; return the number of words by lane."""
@@ -191,36 +186,35 @@ class FrameFiles(SystemFiles):
 
     def _joined(self, cases: Sequence[Case], left: Sequence[str]) -> tuple[int, str]:
         """Return how many frames differ, are lost or are surplus, and a text on the first one."""
-        lanes, expected_verdicts = len(self._top()[1]), self.expected(cases)[0]
+        lanes, verdicts_expected = len(self._top()[1]), self.expected(cases)[0]
         verdicts: list[list[str]] = [[] for _ in range(lanes)]
         words: list[list[str]] = [[] for _ in range(lanes)]
         for line in left:
             letter, lane, text = line.split()
             (verdicts if letter == "t" else words)[int(lane)].append(text)
-        mismatches, first_mismatch = 0, ""
+        faults, message = 0, ""
         for k in range(lanes):
             frames = frames_of(words[k], self.framing.port)
             outcomes = [self._read_verdict(text, number, frames) for number, text in enumerate(verdicts[k])]
             expected = [
                 (sent or (frame if control else None), reason, bool(control))
                 for (_, frame), (sent, reason, control) in zip(
-                    cases[k::lanes], expected_verdicts[k::lanes], strict=True
+                    cases[k::lanes], verdicts_expected[k::lanes], strict=True
                 )
             ]
-            for n, expected_outcome in enumerate(expected):
+            for n, wanted in enumerate(expected):
                 outcome = outcomes[n] if n < len(outcomes) else "nothing: it was lost"
-                if outcome != expected_outcome:
-                    mismatches, first_mismatch = (
-                        mismatches + 1,
-                        first_mismatch
-                        or f"frame {n * lanes + k}: hardware says {outcome}, expected {expected_outcome}",
+                if outcome != wanted:
+                    faults, message = (
+                        faults + 1,
+                        message or f"frame {n * lanes + k}: hardware says {outcome}, expected {wanted}",
                     )
             surplus = max(0, len(outcomes) - len(expected)) + sum(1 for _ in frames)
-            mismatches, first_mismatch = (
-                mismatches + surplus,
-                first_mismatch or (f"{surplus} frames too many left lane {k}" if surplus else ""),
+            faults, message = (
+                faults + surplus,
+                message or (f"{surplus} frames too many left lane {k}" if surplus else ""),
             )
-        return mismatches, first_mismatch
+        return faults, message
 
     def _read_verdict(self, text: str, number: int, frames: Frames) -> object:
         """Return the outcome that a verdict and its frame report; frames: the lane's remaining frames."""

@@ -17,7 +17,7 @@ from npexplore.machine.touching import Touched, columns
 
 KB, MB = 2**10, 2**20
 LOOKUPS = 8192  # counted lookups, after those that fill the caches
-PASSES = 16  # a passing line repeats after as many lines as this multiple of the second cache holds
+PASSES = 16  # passing lines repeat after this many times the second cache's capacity
 
 
 def caches(p: Parameters) -> Caches:
@@ -46,17 +46,13 @@ def lookup_miss(flows: int, lines: int, table_bytes: int, hierarchy: Caches, pas
     Each packet also brings `passing` lines that the card wrote and that are in neither cache.
     """
     rng = np.random.default_rng(1)
-    flow_addresses = rng.integers(0, table_bytes // hierarchy.line_bytes, (flows, lines)) * hierarchy.line_bytes
-    packet_flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
-    passing_lines = np.arange(len(packet_flow) * passing) % (
-        PASSES * hierarchy.levels[1].size_bytes // hierarchy.line_bytes
-    )
-    passing_addresses = table_bytes + passing_lines.reshape(len(packet_flow), passing) * hierarchy.line_bytes
-    packet = np.repeat(np.arange(len(packet_flow)), lines + passing)
-    level = hierarchy.levels_of(
-        Touches.of(packet, np.hstack([flow_addresses[packet_flow], passing_addresses]).reshape(-1))
-    )
-    flow_levels = level.reshape(len(packet_flow), -1)[-LOOKUPS:, :lines]
+    places = rng.integers(0, table_bytes // hierarchy.line_bytes, (flows, lines)) * hierarchy.line_bytes
+    flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
+    passing_lines = np.arange(len(flow) * passing) % (PASSES * hierarchy.levels[1].size_bytes // hierarchy.line_bytes)
+    others = table_bytes + passing_lines.reshape(len(flow), passing) * hierarchy.line_bytes
+    packet = np.repeat(np.arange(len(flow)), lines + passing)
+    level = hierarchy.levels_of(Touches.of(packet, np.hstack([places[flow], others]).reshape(-1)))
+    flow_levels = level.reshape(len(flow), -1)[-LOOKUPS:, :lines]
     return float((flow_levels > 0).mean()), float((flow_levels > 1).mean())
 
 

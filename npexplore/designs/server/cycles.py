@@ -115,16 +115,10 @@ def _full_table(p: Parameters) -> float:
             f"l1_cycles must be at most l2_cycles, and those at most l3_cycles, got {first:g}, {second:g}, {third:g}"
         )
     flows, hierarchy = min(int(p.flows), MAX_FLOWS), caches(p)
-    single_flow_misses, many_flow_misses = (
-        lookup_miss(flow_count, int(p.flow_lines), int(p.fib_kb) * KB, hierarchy, int(p.passing_lines))
-        for flow_count in (1, flows)
+    one_flow, many_flows = (
+        lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, hierarchy, int(p.passing_lines)) for n in (1, flows)
     )
-    extra_misses = [
-        max(0.0, share - single_flow_share)
-        for share, single_flow_share in zip(many_flow_misses, single_flow_misses, strict=True)
-    ]
-    serial_accesses = int(p.flow_lines) / int(p.lines_at_once)
+    extra = [max(0.0, share - least) for share, least in zip(many_flows, one_flow, strict=True)]
+    waits = int(p.flow_lines) / int(p.lines_at_once)
     mispredictions = min(float(p.empty_pointers) + float(p.mismatched_leaves), log2(flows) / 2)
-    return mispredictions * float(p.branch_cycles) + serial_accesses * (
-        (second - first) * extra_misses[0] + (third - second) * extra_misses[1]
-    )
+    return mispredictions * float(p.branch_cycles) + waits * ((second - first) * extra[0] + (third - second) * extra[1])

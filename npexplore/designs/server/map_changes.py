@@ -29,10 +29,7 @@ LINE_BYTES, BUCKET_BYTES, HEAD_BYTES = (
     48,
 )  # bytes of a cache line, of a bucket, and of a hash table entry before its key (Linux, kernel/bpf/hashtab.c)
 PER_CPU = {"hash": "percpu_hash", "lru_hash": "lru_percpu_hash", "array": "percpu_array"}
-ATOMIC_INSTEAD: Mapping[str, float] = {
-    "instruction": 1.0,
-    "load": 1.0,
-}  # in addition: an atomic already counts as an instruction
+ATOMIC_INSTEAD: Mapping[str, float] = {"instruction": 1.0, "load": 1.0}  # a load; the atomic becomes a store
 
 
 def operations(run: ProgramRun) -> dict[int, dict[str, float]]:
@@ -88,22 +85,16 @@ def changed_cycles(run: ProgramRun, costs: CostTable, p: Parameters) -> dict[str
     counts_by_path, maps = operations(run), run.program.used_maps.values()
     changes: dict[str, dict[int, float]] = {}
     for table in maps:
-        operations_by_path = {
-            path: counts[table.name] for path, counts in counts_by_path.items() if table.name in counts
-        }
-        if (
-            operations_by_path
-            and table.max_entries > 1
-            and (table.kind_name in HASHED or table.kind_name.endswith("array"))
-        ):
+        uses = {path: counts[table.name] for path, counts in counts_by_path.items() if table.name in counts}
+        if uses and table.max_entries > 1 and (table.kind_name in HASHED or table.kind_name.endswith("array")):
             lookup_cycles = random_key_cycles(table, RANDOM_KEYS, p)
             changes[f"{RANDOM_KEYS:,} keys at random in map {table.name}"] = {
-                path: count * lookup_cycles for path, count in operations_by_path.items()
+                path: count * lookup_cycles for path, count in uses.items()
             }
     events = costs.events_of(run)
     shared = tuple(table for table in maps if table.kind_name in PER_CPU and table.initial is None)
-    per_cpu_by_path = {path: per_cpu_events(path_events, shared) for path, path_events in events.items()}
-    if shared and all(name in costs.event for path_events in per_cpu_by_path.values() for name in path_events):
+    per_cpu_by_path = {path: per_cpu_events(of_path, shared) for path, of_path in events.items()}
+    if shared and all(name in costs.event for of_path in per_cpu_by_path.values() for name in of_path):
         names = " and ".join(table.name for table in shared)
         word = "maps" if len(shared) > 1 else "map"
         changes[f"{word} {names} per CPU"] = {
