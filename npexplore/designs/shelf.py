@@ -46,8 +46,8 @@ def _made_by(module: str, name: str) -> Design:
 
 
 DESIGNS: dict[str, Callable[[], Design]] = {
-    name: partial(described, name) if one.module is None else partial(_made_by, one.module, name)
-    for name, one in LISTED.items()
+    name: partial(described, name) if entry.module is None else partial(_made_by, entry.module, name)
+    for name, entry in LISTED.items()
 }
 
 # designs that simulate a paper's Petri net: test oracles for the listed designs, with the same machine files
@@ -81,7 +81,7 @@ def own_names() -> dict[str, str]:
     Machines whose name is a listed name are left out.
     """
     stand_ins = {machine.name: name for name, machine in _standing_in.get().items() if machine.name != name}
-    return {own: name for own, name in stand_ins.items() if own not in known_designs()}
+    return {machine_name: name for machine_name, name in stand_ins.items() if machine_name not in known_designs()}
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def design(name_or_path: DesignLike) -> Design:
             what = "a folder" if path.is_dir() else "no machine: the name of its file must end in .toml or .py"
             raise InputError(f"{path} is {what}")
         if path.suffix or len(path.parts) > 1:  # probably a path
-            beside = [str(one) for one in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
+            beside = [str(file) for file in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
             raise UnknownNameError("design or TOML file", str(name_or_path), [*beside, *listed])
         raise UnknownNameError("design", str(name_or_path), listed)
     return listed[str(name_or_path)]()

@@ -113,7 +113,7 @@ class Allocation:
     def alike(self) -> Mapping[Point, Mapping[Bit, int]]:
         """A class number for each bit held at a point; alike bits have the same number.
 
-        The search starts with all bits alike where a step begins, and splits classes until no path separates two bits.
+        The search starts with all bits alike where a step begins, and splits classes whose bits differ on some path.
         """
         entry = {
             name: dict.fromkeys(bit for point in self.before[name] for bit in self.held[point]) for name in self.steps

@@ -101,11 +101,11 @@ def engine_luts(
         and row.scheduler == scheduler and row.tool.startswith(tool)
     ]  # fmt: skip
     if not parts_luts:
-        known = sorted(
+        nearest = sorted(
             {(r.program, r.threads, r.stores, r.scheduler, r.family) for r in syntheses() if r.program == program}
         )
         wanted = program, threads, stores, scheduler, family
-        raise InputError(f"no engine {wanted} was synthesised; the nearest are {known}")
+        raise InputError(f"no engine {wanted} was synthesised; the nearest are {nearest}")
     return Luts(min(parts_luts), fmean(parts_luts), max(parts_luts))
 
 

@@ -85,7 +85,7 @@ def bench_text(
             f".ready({port}_ready), .who({port}_who), .ask({port}_ask), .done({port}_done), .take({port}_take), "
             f".for_whom({port}_for), .reply({port}_reply));",
         ]  # fmt: skip
-        links += [f".{port}_{one}({port}_{one})" for one in ENDS]
+        links += [f".{port}_{end}({port}_{end})" for end in ENDS]
     stalls = 2 + 2 * len(ports.asks)
     links = [
         ".clk(clk)", ".rst(rst)", ".in_valid(in_valid)", ".in_ready(in_ready)", ".in_tag(sent[15:0])",

@@ -145,7 +145,7 @@ class Walk:
     def answers(self, core_clocks: float) -> str:
         """Return a bench unit that answers by walking; core_clocks: memory clocks per core clock."""
         back, ask = self.who + self.reply, self.who + self.ask
-        links = ", ".join(f".{one}({one})" for one in ("clk", "rst", "mem_clk", "mem_rst", "in_valid", "in_ready"))
+        links = ", ".join(f".{wire}({wire})" for wire in ("clk", "rst", "mem_clk", "mem_rst", "in_valid", "in_ready"))
         return f"""module answers_{self.name} #(parameter WHO = 2, parameter DELAY = 12) (
   input clk, input rst, input in_valid, output in_ready, input [{ask - 1}:0] in_data,
   output out_valid, input out_ready, output [{back - 1}:0] out_data

@@ -65,7 +65,7 @@ def output_queues(p: Parameters, name: str, ports: int) -> ScheduledQueue:
 
 
 def policers(p: Parameters) -> Policer:
-    """Return the token buckets of the flows in Figs. 7 and 8: a limit for the first, the line rate for the others."""
+    """Return the policer of the flows in Figs. 7 and 8: a limit for the first flow, the line rate for the others."""
     rates = [p.ef_limit_pps, *[packet_rate(p, p.fe_mbps, p.packet_bytes)] * (FLOWS - 1)]
     return Policer("policer", rates, p.bucket_packets, p.timer_us * 1e-6)
 

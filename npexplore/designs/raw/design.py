@@ -154,7 +154,7 @@ class _Stages:
         self.static = chip.layout.file.feed == "static"
         # words that reach the FIFOs of tiles 1 and 2 while the next tile is busy
         self.early = min(p.fifo_depth, chip.header_words) if self.static else 0
-        # those of them whose reading is not part of a stage's cycles: tile 1 itself is busy then
+        # those of them that a stage has yet to read when it becomes free; without coupling they wait for tile 1 itself
         self.unread = 0 if chip.coupled else self.early
         self.busy = chip.results == "static"  # streams wait until the results have passed
         self.streams, self.path = chip.header_path(k) if self.static else ("", 0)
