@@ -206,7 +206,7 @@ class Design(MachineDescription):
             seed: seed of the random numbers; the totals equal those of `simulate` with this seed.
             speed: factor by which arrivals are sped up (None: the recorded times).
             rate: scale all times to this mean rate: packets a second, or text such as "4 Gb/s".
-            loops: how many times the capture is repeated.
+            loops: the number of passes over the capture, one after another.
             by_resource: also record each packet's service, waiting and held-up time at each resource.
             memory_bytes: refuse a run that needs more memory (None: more than the computer has).
             folder: store arrays whose size grows with the packets in unnamed files in this folder, which is created if

@@ -87,7 +87,7 @@ class Programs:
                     pools = self.pools()
                     with reading() as self._under_load_reads:
                         self._under_load = under_load(self.machine, self.workload, pools)
-                self._under_load_reads |= self._pools_reads | self._compiler_reads  # of the same programs
+                self._under_load_reads |= self._pools_reads | self._compiler_reads  # the programs are the same
                 keep_demands(self.demand_key, self._under_load, self.reads | self._under_load_reads)
             note_all(self._under_load_reads)
             return replace(self._under_load, workload=workload)
@@ -182,7 +182,7 @@ class Prepared:
             return self._model
 
     def alike(self, question: Hashable, run: Callable[[], Prediction]) -> Prediction:
-        """Return the prediction of `run`. If the model has no random times, a repeated question is answered from cache.
+        """Return the prediction of `run`. If nothing in it is random, a repeated question is answered from the cache.
 
         question: identifies the run, apart from its seed.
         """

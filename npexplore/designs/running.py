@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 16  # packet classes in statistics: the most frequent paths, and a class for all others
 AROUND, UNKNOWN_LINE = "(around the program)", "(loads of what several stores wrote)"
-NEGLIGIBLE = 1e-9  # cycles
+NEGLIGIBLE = 1e-9  # cycles; lines with fewer are left out
 SHORTEST = 64  # bytes of an Ethernet frame with its check sequence (IEEE 802.3, 4A.4.2)
 
 

@@ -138,7 +138,7 @@ class Expressions(Operators):
         if isinstance(function, Method):
             return self._method(function, arguments, named)
         if isinstance(function, type) and issubclass(function, enum.Enum):
-            return arguments[0]  # numbers have no names in hardware
+            return arguments[0]  # in hardware, enum members are plain numbers
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
             return function(*arguments, **named)
         owner = getattr(function, "__self__", None)

@@ -95,7 +95,7 @@ class Graph:
         """Restrict a node to a range until `undo`."""
         old = self.range(at)
         new = max(lo, old[0]), min(hi, old[1])
-        if new == old or new[0] > new[1]:  # no news, or an impossible path
+        if new == old or new[0] > new[1]:  # nothing new, or an impossible path
             return
         self._trail.append((at, self._facts.get(at)))
         self._facts[at] = new

@@ -89,8 +89,8 @@ class ProgramFiles(ShownByArguments):
         self.context, self.ports = places_of(program), ports_of(program)
         names, initial_names = set(self.context.at), set(hardware.begins)
         self.begins = Packed.of(leaf for leaf in program.registers if leaf[0].split(".")[0] in initial_names)
-        last = [leaf for result in hardware.results for leaf in leaves(program.shapes[result], result)]
-        self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
+        result_leaves = [leaf for result in hardware.results for leaf in leaves(program.shapes[result], result)]
+        self.results = Packed.of(leaf for leaf in result_leaves if leaf[0] in names)
         ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
         sizes = self.knobs
         self.group = Group("cluster", sizes.engines, sizes.reorder_places, fair=True)
@@ -208,10 +208,10 @@ class ProgramFiles(ShownByArguments):
         for stalls in (STALLS, MOST_STALLS, 0):
             left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
             more, difference, overtaken = self._differences(cases, expected, left)
-            wrong_calls, call = calls.differences(
+            wrong_calls, call_difference = calls.differences(
                 list(self.top.ports), (folder / "asked.txt").read_text(encoding="utf-8")
             )
-            faults, message = faults + more + wrong_calls, message or difference or call
+            faults, message = faults + more + wrong_calls, message or difference or call_difference
             if self.in_order and overtaken:
                 faults, message = faults + overtaken, message or f"{overtaken} packets were overtaken"
             if faults and brief:
@@ -261,5 +261,5 @@ class ProgramFiles(ShownByArguments):
         registers = {name: self.results.value(number, name, name in signed) for name in self.results.at}
         try:
             return {name: taken(self.program.shapes[name], registers, name, tail) for name in self.hardware.results}
-        except (KeyError, IndexError) as error:  # the number of no kind
+        except (KeyError, IndexError) as error:  # no kind has this number
             return error

@@ -38,7 +38,7 @@ from npexplore.machine.step_programs.paths import End
 from npexplore.rows.expressions import Expression, Operand, expression
 from npexplore.solve.prediction import Prediction
 
-TICKS_A_CYCLE = 3000  # a read of the memory takes 1000 (QDRII) or 500 (QDRII+)
+TICKS_A_CYCLE = 3000  # ticks per core cycle; a memory read takes 1000 (QDRII) or 500 (QDRII+) ticks
 SCHEDULERS: Mapping[str, Discipline] = {
     "ready": "ready_every_cycle", "ready_on_stall": "ready_on_stall", "round_robin": "strict_round_robin",
     "packet_end": "ready_on_stall",

@@ -46,10 +46,10 @@ class EngineFiles:
         self.context = places_of(self.program)
         self.ports = ports_of(self.program)
         names = set(self.context.at)
-        first = [leaf for leaf in self.program.registers if leaf[0].split(".")[0] in ("port", "frame")]
-        last = [leaf for result in RESULTS for leaf in leaves(self.program.shapes[result], result)]
-        self.begins = Packed.of(first)
-        self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
+        initial_leaves = [leaf for leaf in self.program.registers if leaf[0].split(".")[0] in ("port", "frame")]
+        result_leaves = [leaf for result in RESULTS for leaf in leaves(self.program.shapes[result], result)]
+        self.begins = Packed.of(initial_leaves)
+        self.results = Packed.of(leaf for leaf in result_leaves if leaf[0] in names)
 
     def engine(self, apart: bool = False) -> str:
         """Return the engine and its steps; apart: Verilator compiles identical engines only once."""
@@ -217,7 +217,7 @@ class EngineFiles:
     def _verdict(self, left: dict[str, int], frame: bytes) -> object:
         try:
             outcome = verdict(self.program, left, frame)
-        except (KeyError, IndexError) as error:  # the number of no reason and no kind
+        except (KeyError, IndexError) as error:  # no reason or kind has this number
             return error
         return outcome.sent, outcome.reason, outcome.left_to_control
 

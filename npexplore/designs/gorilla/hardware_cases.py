@@ -37,7 +37,7 @@ KINDS = {"mpls": ("mpls_1", "mpls_2", "mpls_3", "mpls_4"), LABELS: ("mpls_1", "m
 LABELLED = frozenset(KINDS)
 SENT, CONTROL = "sent", "control"
 MOST_OF_A_CAPTURE, LONGEST, MOST_DRAWN, TOO_LONG = 200, 1514, 1500, 1600
-SHARES = (0.05, 0.1, 0.7, 0.15)  # of times to live of 1, 2, 64 and 255
+SHARES = (0.05, 0.1, 0.7, 0.15)  # probabilities of times to live 1, 2, 64 and 255
 GROUP = b"\x33\x33\x00\x00\x00\x01"
 
 

@@ -33,7 +33,7 @@ ROWS = 64  # packets of a fast Ethernet port before the sequence repeats
 GIGABIT_PORT = 8
 STEP = 64  # the column `step` counts in 1/64 of a cycle
 CLASSES = ("ef", "af1", "af2", "af3", "af4", "be")  # queues of a port
-FLOWS = 4  # of Figs. 7 and 8: one per class, of the first four classes
+FLOWS = 4  # flows of Figs. 7 and 8, one in each of the first four classes
 MARK_ALU = 6  # ALU instructions: insert the code point, update the checksum by RFC 1624 (add, complement, fold)
 
 

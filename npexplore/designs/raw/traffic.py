@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 ROWS = 4096  # packets that represent a workload of one length
 ENTRIES_PER_LINE = 16  # entries of two bytes, lines of 32 bytes
 PIPELINE, OUTPUT, BANK = "pipeline", "output", "bank"
-MISSES = "misses"  # words of a lookup that the tile's cache lacks
+MISSES = "misses"  # column: words of a lookup that miss the tile's cache
 READS = {"short": 1, "long": 2}  # words of the table that a lookup reads (DIR-24-8)
 
 

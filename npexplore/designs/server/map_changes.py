@@ -29,7 +29,7 @@ LINE_BYTES, BUCKET_BYTES, HEAD_BYTES = (
     48,
 )  # bytes of a cache line, of a bucket, and of a hash table entry before its key (Linux, kernel/bpf/hashtab.c)
 PER_CPU = {"hash": "percpu_hash", "lru_hash": "lru_percpu_hash", "array": "percpu_array"}
-ATOMIC_INSTEAD: Mapping[str, float] = {"instruction": 1.0, "load": 1.0}  # a load; the atomic becomes a store
+ATOMIC_INSTEAD: Mapping[str, float] = {"instruction": 1.0, "load": 1.0}  # the additional load
 
 
 def operations(run: ProgramRun) -> dict[int, dict[str, float]]:

@@ -1,7 +1,7 @@
 """Accelerators with tables, as Verilog 2005: a hashed label table, flow counters (Gorilla, Secs. 4.2, 4.3).
 
-label_table   several bins per set; a multiplicative hash selects the set. A miss asks the table in memory; a known
-              label replaces the set's bins in turn. One call at a time; answers in order.
+label_table   several bins per set; a multiplicative hash selects the set. A miss asks the table in memory, and a label
+              found there replaces the set's bins in turn. One call at a time; answers in order.
 counters      three counters of 72 bits per flow, in a memory with a read and a write per clock. A call makes three
               reads, then three writes; calls of a flow that is being updated wait. Answers in order, after the writes.
 

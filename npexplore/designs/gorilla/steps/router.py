@@ -42,7 +42,7 @@ ORDER = (  # of steps in the program: all jumps go forward, except the loop over
     "emit",
 )  # fmt: skip
 WIDTH_BITS = 128
-PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
+PORTS = {"lookup4": 2, "lookup6": 2}  # two ports each, lookupx and lookupy in Fig. 2
 
 
 def _ends(joined: StepProgram, counting: bool) -> None:
