@@ -1,4 +1,4 @@
-"""Allocation of register bits to places of a thread's context; bits share a place if they are never needed together.
+"""Allocation of register bits to a context's places; bits that are equal or never needed together share a place.
 
 The analysis looks at a context at points: at `START`, when a packet has entered, and after each step. At a point, bits
 of registers are

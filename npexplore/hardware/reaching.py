@@ -1,4 +1,4 @@
-"""The ranges of registers at the begin of each step: they are propagated from step to step until nothing changes.
+"""The ranges of registers at the start of each step: they are propagated from step to step until nothing changes.
 
 A step in a loop is analysed once for each position at which a window of bytes may begin (`.count` of its registers).
 Popping a label moves the window; the bound on the remaining labels bounds the window only if both are analysed

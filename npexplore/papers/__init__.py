@@ -1,4 +1,4 @@
-"""One module per published machine: its paper's tables, recomputed, and what only this machine has."""
+"""One module per published machine: its paper's values, recomputed, and the objects that only this machine has."""
 
 from typing import TYPE_CHECKING
 

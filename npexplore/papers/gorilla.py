@@ -1,4 +1,4 @@
-"""Gorilla: its paper's tables, recomputed; its step program, its router's tables, its engine as Verilog."""
+"""Gorilla: its paper's values, recomputed; its step program, its router's tables, its engine as Verilog."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The IXP1200 as a DiffServ router: its paper's tables, recomputed."""
+"""The IXP1200 as a DiffServ router: its paper's values, recomputed."""
 
 from typing import TYPE_CHECKING
 

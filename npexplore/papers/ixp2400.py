@@ -1,4 +1,4 @@
-"""Packet buffering on the IXP2400: its paper's tables, recomputed; traces of DRAM accesses."""
+"""Packet buffering on the IXP2400: its paper's values, recomputed; traces of DRAM accesses."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""IP routing on the RAW chip: its paper's tables, recomputed; layouts of tiles."""
+"""IP routing on the RAW chip: its paper's values, recomputed; layouts of tiles."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Click elements on the SoCLIB multiprocessor: its paper's tables, recomputed; cycles of elements."""
+"""Click elements on the SoCLIB multiprocessor: its paper's values, recomputed; cycles of elements."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A trie walk as hardware: a lookup's step program as a pipeline that reads its levels from a channel (Sec. 4.2).
+"""A trie walk as hardware: a lookup's step program as a pipeline that reads a memory channel (Sec. 4.2).
 
     who, address -> level 1 -> level 2 -> level 3 -> who, next hop
                       |          |          |
