@@ -75,9 +75,8 @@ class MachineDescription:
         if load is None or self.own is None or LENGTH not in parameter_records:
             return self
         longest = max(int(self.packets(load).packet_bytes.max()), int(parameter_records[LENGTH].min or 0))
-        current_bytes = self.parameters.changed().get(
-            LENGTH, parameter_records[LENGTH].value
-        )  # does not mark it as read
+        # `changed` does not mark the knob as read
+        current_bytes = self.parameters.changed().get(LENGTH, parameter_records[LENGTH].value)
         return self if current_bytes == longest else self.with_(**{LENGTH: longest})
 
     @overload

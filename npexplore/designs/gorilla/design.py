@@ -98,9 +98,7 @@ def build(p: Parameters) -> Machine:
     """Return the machine; raises ModelError if parameters contradict each other."""
     cycle, lowered_program = cycle_s(p), lowered(p)
     if not p.check_cycles:
-        lowered_program = lowered_program.inline(
-            CHECKS
-        )  # checks are part of the engine's steps: the thread does not wait
+        lowered_program = lowered_program.inline(CHECKS)  # part of the engine's steps: the thread does not wait
     if p.protocols == "ipv4" and p.proto != "ipv4":
         raise ModelError(f"a processor for IPv4 alone takes no other traffic: proto must be ipv4, got {p.proto!r}")
     count, threads = p.clusters * p.engines, p.clusters * p.engines * p.threads

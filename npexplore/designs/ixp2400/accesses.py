@@ -82,9 +82,8 @@ def accesses_of_capture(path: str | Path, p: Parameters, router: Router | None =
         header_bytes = np.minimum(p.header_bytes, arrived_bytes)
         sent_bytes = np.maximum(output.frames.length.astype(np.int64) - ETHERNET, 1)
         messages, forwarded = np.flatnonzero(output.icmp), np.flatnonzero(output.reason == 0)
-        send_turn = 3 + 2 * (
-            np.arange(len(sent_bytes)) - np.searchsorted(output.packet, output.packet)
-        )  # of its n-th sent packet
+        # the step in which the n-th packet that is sent for an arrived packet is written; it is read in the next
+        send_turn = 3 + 2 * (np.arange(len(sent_bytes)) - np.searchsorted(output.packet, output.packet))
         buffer = np.where(output.icmp, len(packet_numbers) + np.cumsum(output.icmp) - 1, output.packet)
         for packet, turn, size, write, buffer_number in (
             (packet_numbers, 0, arrived_bytes, 1, packet_numbers),

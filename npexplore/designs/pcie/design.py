@@ -61,10 +61,10 @@ def _ack_bytes(p: Parameters) -> int:
 def _wires(size: int, ack_bytes: int, line: int) -> float:
     """Return the wire time of reading a line over the measured links (generation 3, eight lanes), in seconds."""
     p = part("pcie_wires", "link", generation=3, lanes=8, payload_bytes=size, ack_every=ack_bytes)
-    request_bytes, up_byte_s, header_bytes, down_byte_s = (
+    write_bytes, up_byte_s, completion_bytes, down_byte_s = (
         float(getattr(p.parameters, name)) for name in ("write_bytes", "up_byte_s", "completion_bytes", "down_byte_s")
     )
-    return request_bytes * up_byte_s + (line + header_bytes) * down_byte_s
+    return write_bytes * up_byte_s + (line + completion_bytes) * down_byte_s
 
 
 def host_s(p: Parameters) -> float:
@@ -107,11 +107,11 @@ def completions(p: Parameters, size: Operand) -> Expression:
     """Return the number of completions with which a host answers a read."""
     p.assume("completions")
     lines = ceildiv(size, p.line_bytes)
-    aligned_count = ceildiv(size, payload(p))
+    full_count = ceildiv(size, payload(p))
     short_count = lines if p.op == "both" else 1 + ceildiv(lines - 1, 2)
     longest_short = 4 * payload(p) if p.op == "both" else payload(p) + int(p.line_bytes)
     is_long = minimum(size // (longest_short + 1), 1)
-    return is_long * aligned_count + (1 - is_long) * short_count
+    return is_long * full_count + (1 - is_long) * short_count
 
 
 def sending(p: Parameters, size: Operand) -> Expression:

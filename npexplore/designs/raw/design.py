@@ -264,9 +264,8 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     size = packet.sent_bytes if SENT_BYTES in packet else packet.packet_bytes
     lines = lines_of(chip, size)
     words = header + MESSAGE_WORDS["address"]
-    closed_input = (
-        m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None
-    )  # its input is blocked meanwhile
+    # without credits, the tile's input is blocked meanwhile
+    closed_input = m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None
     tile_hold = m.take("stage4", member=o)
     m.fixed_latency.wait(seconds=chip.cycle * max(p.dequeue_cycles - words, 0))
     m.gdn.deliver(source=chip.exits[o], target=card, words=words)

@@ -25,10 +25,7 @@ from npexplore.designs.raw.layouts import (
 )
 from npexplore.errors import ModelError
 
-CROSSED = {
-    1: ("buffer_2", [13, 9, 5, 6, 7]),
-    2: ("buffer_1", [14, 10, 9, 8, 4]),
-}  # by port: buffer and route of its payload
+CROSSED = {1: ("buffer_2", [13, 9, 5, 6, 7]), 2: ("buffer_1", [14, 10, 9, 8, 4])}  # port -> its payload's buffer, route
 
 
 def crossing_layout(in_turns: bool) -> Layout:

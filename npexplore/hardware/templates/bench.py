@@ -202,9 +202,7 @@ def units_around(
                 f"{p}_a[{unit.ask - 1}:0]);"
             )
         links += [f".{p}_{end}({p}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")]
-    time_unit = (
-        "ps" if any(kind.module for unit in units for kind in unit.kinds) else "ns"
-    )  # modules may have their own clocks
+    time_unit = "ps" if any(kind.module for unit in units for kind in unit.kinds) else "ns"  # modules have own clocks
     log_lines = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if call_log else []
     texts = [
         f"`timescale 1ns/1{time_unit}", STALLING_VALVE, LINE, *answers_by_kind.values(), *texts,
