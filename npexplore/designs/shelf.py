@@ -26,10 +26,7 @@ DesignLike: TypeAlias = Design | Machine | str | Path | Callable[..., Machine | 
 
 
 def described(name: str | Path) -> Design:
-    """Return the design of a machine file with pools, which describes a whole machine.
-
-    name: a name in models/machines, or a path.
-    """
+    """Return the design of a machine file (name in models/machines, or path) that describes a whole machine."""
     file = load_machine(name)
     dress = None if file.touching is None else touched
     machine, faults = Design(file.name, Parameters(file), build, dress=dress), Faults()
@@ -76,20 +73,14 @@ def known_designs() -> list[str]:
 
 
 def own_names() -> dict[str, str]:
-    """Return, by the name of each machine set by `with_machines`, the listed name that it replaces.
-
-    Machines whose name is a listed name are left out.
-    """
+    """Return machine name -> replaced name, for machines set by `with_machines` whose own name is not a known one."""
     stand_ins = {machine.name: name for name, machine in _standing_in.get().items() if machine.name != name}
     return {machine_name: name for machine_name, name in stand_ins.items() if machine_name not in known_designs()}
 
 
 @contextmanager
 def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
-    """Inside the block, let `design` return these machines for their names, listed or new.
-
-    Studies take designs by name; this lets them work on other machines.
-    """
+    """Inside the block, let `design` return these machines by name, so that studies, which take names, use them."""
     before = _standing_in.set({**_standing_in.get(), **machines})
     forget()
     try:

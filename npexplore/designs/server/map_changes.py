@@ -38,13 +38,8 @@ def operations(run: ProgramRun) -> dict[int, dict[str, float]]:
     for path, visits in enumerate(run.work.visits):
         counts[path] = defaultdict(float)
         for row in np.flatnonzero(visits).tolist():
-            instruction, map_number = run.program.code[run.work.slots[row]], int(run.work.called[row])
-            if (
-                instruction.opcode == isa.CALL
-                and instruction.src == isa.HELPER
-                and instruction.imm in ON_MAPS
-                and map_number >= 0
-            ):
+            call, map_number = run.program.code[run.work.slots[row]], int(run.work.called[row])
+            if call.opcode == isa.CALL and call.src == isa.HELPER and call.imm in ON_MAPS and map_number >= 0:
                 counts[path][run.program.maps[map_number].name] += float(visits[row])
     return counts
 
