@@ -1,10 +1,10 @@
-"""Many frames through the router at once, with the reference's answer for each of them.
+"""The golden router for many frames at once; each frame gets the outcome that the reference gives it.
 
-Packets without options, or with some that a router leaves as they are, go through kernels, and so do the errors about
-those without; what has other options, must be cut or redirects a host of IPv6 goes to the reference `Forwarder`, one by
-one and in order. Frames are sorted by what they carry, and each kind is decided at once. Labelled frames go first: IP
-that comes out below a stack joins the other frames of IP in the order of arrival. A law compares both ways
-(tests/law/test_law_golden_batch.py).
+Kernels forward packets without options, or with options that a router does not change. They also write the ICMP errors
+about packets without options. The reference `Forwarder` handles all others, one by one in order: packets with other
+options, packets to fragment, IPv6 redirects. Frames are grouped by EtherType, and each group is decided at once.
+Labelled frames go first, because an IP packet below a popped stack then joins the IP frames in the order of arrival.
+tests/law/test_law_golden_batch.py compares both implementations.
 """
 
 from __future__ import annotations
@@ -86,18 +86,18 @@ class BatchForwarder(ShownByArguments):
         return forwarded
 
     def _one_by_one(self, frames: Frames) -> Forwarded:
-        """Ask the reference for all frames: what waits for a neighbour leaves with another frame."""
+        """Pass all frames to the reference: a packet that awaits address resolution leaves with a later frame."""
         count = len(frames)
-        rows, none = np.arange(count), np.zeros(count, np.int64)
+        rows, zeros = np.arange(count), np.zeros(count, np.int64)
 
         def nothing(*_: object) -> None:
-            """Write nothing: no frame is the kernels'."""
+            """Write nothing: kernels decide no frame here."""
 
         verdict = np.zeros(count, np.uint8)
-        return send_all(frames, verdict, rows, self.reference.decide, none.astype(np.int16), none, nothing)
+        return send_all(frames, verdict, rows, self.reference.decide, zeros.astype(np.int16), zeros, nothing)
 
     def _mixed(self, frames: Frames) -> Forwarded:
-        """Decide frames of any kind; what is neither IPv6 nor labelled is IPv4's."""
+        """Decide frames of any EtherType; the IPv4 path takes all that are neither IPv6 nor labelled."""
         parts: list[tuple[NDArray[np.int64], Forwarded]] = []
         kind = _types(frames.packets)
         labelled = np.flatnonzero((kind == MPLS) | (kind == UPSTREAM))
@@ -115,23 +115,23 @@ class BatchForwarder(ShownByArguments):
         return joined(len(frames), parts)
 
     def _count(self, frames: Frames, forwarded: Forwarded) -> None:
-        """Count as the reference does."""
+        """Update the reference's counters."""
         counters, ports = self.reference.counters, self.router.ports
-        for what, column in (
+        for counter, column in (
             ("in", frames.port),
             ("out", forwarded.port[~forwarded.icmp]),
             ("icmp", forwarded.port[forwarded.icmp]),
         ):
             for number, packets in enumerate(np.bincount(column, minlength=len(ports)).tolist()):
                 if packets:
-                    counters[f"{what}.{ports[number].name}"] += packets
+                    counters[f"{counter}.{ports[number].name}"] += packets
         for code, packets in enumerate(np.bincount(forwarded.reason).tolist()):
             if code and packets:
                 counters[f"drop.{by_code(code).name}"] += packets
 
 
 def _types(packets: Packets) -> NDArray[np.int64]:
-    """Return the type field of each frame, 0 for one that is shorter than a frame's head."""
+    """Return the EtherType of each frame, 0 for a frame that is shorter than an Ethernet header."""
     whole = packets.length >= ETHERNET
     at = np.where(whole, packets.offset, 0) + 12
     if not whole.any():
@@ -141,7 +141,7 @@ def _types(packets: Packets) -> NDArray[np.int64]:
 
 
 def _replaced(frames: Frames, rows: NDArray[np.int64], by: Packets) -> Frames:
-    """Return the frames with others in place of some rows, behind all others in the buffer."""
+    """Return the frames with the packets `by` in place of some rows; their bytes are appended to the buffer."""
     if not len(rows):
         return frames
     offset, length = frames.packets.offset.copy(), frames.packets.length.copy()

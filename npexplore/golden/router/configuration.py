@@ -1,7 +1,7 @@
-"""A router's configuration (ROUTER.toml): ports, neighbours, routes, profile; read, checked, and resolved to numbers.
+"""Reads, checks and resolves a router's configuration (ROUTER.toml): ports, neighbours, routes, profile.
 
-Every port has an address on its link, and that link's network is a route of its own. A route without a port goes out
-where its next hop is a neighbour (RFC 1812 section 2.2.5.1). docs/router_files.md describes every key.
+Every port has an address on its link, and the link's network is a route. A route without a port leaves by the port on
+whose link its next hop is (RFC 1812 section 2.2.5.1). docs/router_files.md describes every key.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ if TYPE_CHECKING:
     from npexplore.golden.diffserv.edge import Edge
 
 
-Listed = dict[tuple[int, int], bytes]  # of a port's link, an address: its MAC address
+Listed = dict[tuple[int, int], bytes]  # (port, address on its link): MAC address
 
 
 @dataclass(frozen=True)
 class Six:
-    """IPv6 of a router: a Port6 for each port that has it; routes begin with the ports' networks, the last counts.
+    """The IPv6 configuration of a router. ports: None for a port without IPv6.
 
-    neighbours: MAC addresses by port and address.
+    routes: first those to the ports' networks; of equal prefixes the last one wins. neighbours: MAC addresses by port
+    and address.
     """
 
     ports: tuple[Port6 | None, ...]
@@ -55,9 +56,9 @@ class Six:
 @by_content
 @dataclass(frozen=True)
 class Router:
-    """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.
+    """The configuration in numbers. routes: first those to the ports' networks; of equal prefixes the last one wins.
 
-    neighbours: MAC addresses by port and address; an entry is valid on its port's link only. six: the IPv6 side;
+    neighbours: MAC addresses by port and address; an entry is valid on its port's link only. six: the IPv6 part;
     labels: the incoming label map; stacks: the label stacks that IPv4 routes push, the first one empty; next_hops: the
     next hops of IPv4 routes that have several, the first entry empty.
 
@@ -81,7 +82,7 @@ class Router:
     next_hops: tuple[tuple[NextHop, ...], ...] = ((),)
 
     def mac_of(self, port: int, address: int) -> bytes:
-        """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
+        """Return the MAC address of a neighbour: its entry's if it has one, else the port's `peer_mac`."""
         return self.neighbours.get((port, address), self.ports[port].peer_mac)
 
 
@@ -95,11 +96,11 @@ def load_router(path: str | Path) -> Router:
     file = named_file("router", path, "models", "routers")
     try:
         record: RouterFile = decode(content(file), RouterFile, file)
-        more = read_routes(file.parent / record.routes.file) if record.routes else None
+        file_routes = read_routes(file.parent / record.routes.file) if record.routes else None
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}") from None
     try:
-        router = resolve_router(record, more)
+        router = resolve_router(record, file_routes)
     except InputError as error:
         raise InputError(f"{file.name}: {error}") from None
     if record.diffserv is None:
@@ -110,27 +111,27 @@ def load_router(path: str | Path) -> Router:
 
 
 def resolve_router(record: RouterFile, more: RouteFile | None = None) -> Router:
-    """Return a router in numbers. more: further routes, of a file. Raises InputError."""
+    """Return a router in numbers. more: further routes, read from a file. Raises InputError."""
     if not record.port:
         raise InputError("port: a router needs at least one port, got none")
     ports, ports6 = resolve_ports(record.port)
     neighbours = [_neighbours(record.neighbour, *sides) for sides in ((ports, IPV4), (ports6, IPV6))]
-    wanted: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
+    records_by_family: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
     for k, route in enumerate(record.route):
-        wanted[":" in route.prefix].append((f"route[{k}]", route))
-    leads, leads6 = (
+        records_by_family[":" in route.prefix].append((f"route[{k}]", route))
+    targets, targets6 = (
         [resolve_route(place, route, ports, links, family) for place, route in of_file.records] if of_file else []
         for of_file, links, family in zip(more or (None, None), (ports, ports6), (IPV4, IPV6), strict=True)
     )
-    own = resolve_routes(wanted[0], ports, ports, IPV4)
-    own6 = resolve_routes(wanted[1], ports, ports6, IPV6)
-    routes, stacks, next_hops = RouteColumns.of([*own, *leads])
-    routes6 = RouteRows.of([*own6, *leads6])
+    port_routes = resolve_routes(records_by_family[0], ports, ports, IPV4)
+    port_routes6 = resolve_routes(records_by_family[1], ports, ports6, IPV6)
+    routes, stacks, next_hops = RouteColumns.of([*port_routes, *targets])
+    routes6 = RouteRows.of([*port_routes6, *targets6])
     if more:
-        routes = routes.followed(len(own), *more.four[:3])
-        routes6 = routes6.followed(len(own6), *more.six[:3])
+        routes = routes.followed(len(port_routes), *more.four[:3])
+        routes6 = routes6.followed(len(port_routes6), *more.six[:3])
     six = Six(ports6, routes6, neighbours[1]) if len(routes6) else None
-    record.policy.limit()  # raises what is wrong with it
+    record.policy.limit()  # raises InputError for a bad limit
     record.linux.check()
     if record.label and record.policy.neighbours == "resolve":
         raise InputError('policy: neighbours = "resolve" does not go with [[label]], whose next hops must be known')
@@ -167,22 +168,22 @@ def _neighbours(records: Iterable[NeighbourRecord], links: Sequence[Interface | 
 def _labels(records: Iterable[LabelRecord], router: Router, ports6: Sequence[Port6 | None]) -> LabelMap | None:
     """Return the incoming label map, None without labels."""
     entries: dict[int, LabelEntry] = {}
-    hops: dict[tuple[str | None, str | None], tuple[int, bytes]] = {}  # by what records say: few say different things
+    hops: dict[tuple[str | None, str | None], tuple[int, bytes]] = {}  # by (via, port): many records share one
     for k, record in enumerate(records):
         place = f"label[{k}] {record.label}"
         if record.label in entries:
             raise InputError(f"{place}: the label has an entry already")
-        said = record.via, record.port
-        if said not in hops:
-            hops[said] = _label_hop(place, record, router, ports6)
-        entries[record.label] = LabelEntry(tuple(record.labels), *hops[said], record.ttl == "uniform")
+        hop_key = record.via, record.port
+        if hop_key not in hops:
+            hops[hop_key] = _label_hop(place, record, router, ports6)
+        entries[record.label] = LabelEntry(tuple(record.labels), *hops[hop_key], record.ttl == "uniform")
         with told_at(place):
             LabelMap.of({record.label: entries[record.label]})
     return LabelMap.of(entries) if entries else None
 
 
 def _label_hop(place: str, record: LabelRecord, router: Router, ports6: Sequence[Port6 | None]) -> tuple[int, bytes]:
-    """Return the port that a label's packets leave by, HERE for none, and the MAC address that they are for."""
+    """Return the port that a label's packets leave by (HERE: none), and their destination MAC address."""
     port = None if record.port is None else named_port(place, record.port, router.ports)
     if record.via is None:
         return (HERE, bytes(6)) if port is None else (port.number, port.peer_mac)

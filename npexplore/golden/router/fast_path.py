@@ -1,4 +1,4 @@
-"""A family's fast path: plain packets of many frames through kernels, all others one by one by the reference."""
+"""A family's fast path: kernels forward common packets many at once, the reference forwards the others one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from npexplore.golden.router.sides import Side
 
 
 class FastPath:
-    """Decides columns of frames that are all of one family; `arrive` gives verdicts and destinations."""
+    """Decides columns of frames of one family; `arrive` returns their verdicts and destination addresses."""
 
     def __init__(
         self, reference: Forwarder, side: Side, arrive: Callable[[Frames], tuple[NDArray[np.uint8], NDArray[Any]]],
@@ -29,15 +29,15 @@ class FastPath:
         self._header, self._any_sender = tuple(LAYOUTS[side.family]), rules.any_sender
         self._reasons = tuple(map(int, (side.no_route, *side.refusals[2:], *side.failures)))
         hops, ports, octets = side.hops, side.router.ports, side.family.octets
-        looks = any(side.failures[-1] in stage.exits for stage in rules.stages)  # whether a neighbour is there
+        looks = any(side.failures[-1] in stage.exits for stage in rules.stages)  # a stage checks the neighbour
         self._links = (
             octets(port.address if port and not port.further else 0 for port in side.ports),
             octets(0 if port is None or port.further else side.family.mask(port.length) for port in side.ports),
         )
         self._several = self._choices(side) if side.groups else None
-        known = sorted(side.neighbours, key=lambda place: place[1])  # no address is on two links
-        listed = side.family.rows([address for _, address in known]).reshape(len(known), side.family.words)
-        self._neighbour = listed, np.array([port for port, _ in known], np.int64)
+        places = sorted(side.neighbours, key=lambda place: place[1])  # no address is on two links
+        listed = side.family.rows([address for _, address in places]).reshape(len(places), side.family.words)
+        self._neighbour = listed, np.array([port for port, _ in places], np.int64)
         self._hops = (
             np.array([hop.kind for hop in hops], np.uint8),
             np.array([hop.port for hop in hops], np.int64),
@@ -50,42 +50,42 @@ class FastPath:
             if hop.port >= 0:
                 kind = MPLS_TYPE + hop.stack if hop.stack else side.frame_type
                 heads[row] = side.mac_of(hop.port, hop.via) + ports[hop.port].mac + kind
-        heads += [side.neighbours[place] + ports[place[0]].mac + side.frame_type for place in known]
+        heads += [side.neighbours[place] + ports[place[0]].mac + side.frame_type for place in places]
         self._heads = padded_heads(heads)
         self._messages = rules.many_told(side, self)
 
     def _choices(self, side: Side) -> tuple[bool, int, int, int, NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return what the kernel must know that chooses among several next hops."""
-        first, several, bound = (np.full(len(side.hops), -1, np.int64) for _ in range(3))
+        """Return the arguments of the kernel that chooses among several next hops."""
+        first_hop, hop_count, bound = (np.full(len(side.hops), -1, np.int64) for _ in range(3))
         for number, group in side.groups.items():
-            first[number], several[number] = group.hops.start, len(group.hops)
+            first_hop[number], hop_count[number] = group.hops.start, len(group.hops)
             bound[group.hops.start : group.hops.stop] = group.bounds
         linux = side.router.linux
         policy, fields = linux.fib_multipath_hash_policy, linux.hash_fields(side.family.bits)
-        return side.family is IPV6, policy, fields, linux.fib_multipath_hash_seed, first, several, bound
+        return side.family is IPV6, policy, fields, linux.fib_multipath_hash_seed, first_hop, hop_count, bound
 
     @property
     def room(self) -> NDArray[np.int64]:
-        """The longest packet that may go by each hop, 0 where the kernels send none."""
+        """The longest packet in bytes that fits each hop, 0 for a hop that kernels do not serve."""
         return self._hops[4]
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """Whether anybody else than a neighbour with a head of its own may be there, by hop."""
+        """By hop: whether stations without a `neighbour` entry may be on its link."""
         return self._hops[3]
 
     @property
     def heads(self) -> NDArray[np.uint8]:
-        """The heads of frames, as rows."""
+        """Frame headers (MAC addresses, EtherType, labels) as rows: one per hop, then one per listed neighbour."""
         return self._heads[0]
 
     def heads_of(self, hop: NDArray[np.int64], address: NDArray[Any], attached: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the rows of `heads` for addresses (n, words) by hops; attached: where these are the next hops."""
-        known, at_port = self._neighbour
+        """Return the rows of `heads` for addresses (n, words) by hops. attached: the address itself is the next hop."""
+        listed_addresses, listed_ports = self._neighbour
         place = np.empty(len(address), np.int64)
-        kernels.places(known, address, place)
-        nowhere = -2  # the port of what is not known, which has the last row
-        listed = attached & (np.append(at_port, nowhere)[place] == self._hops[1][hop])
+        kernels.places(listed_addresses, address, place)
+        nowhere = -2  # the port of addresses that are not listed; they have the last row
+        listed = attached & (np.append(listed_ports, nowhere)[place] == self._hops[1][hop])
         return np.where(listed, len(self._hops[0]) + place, hop)
 
     def forward(self, frames: Frames) -> Forwarded:

@@ -1,7 +1,8 @@
 """The flow hash that chooses among several next hops: SipHash-2-4 of the flow's key, as in the Linux kernel.
 
-Aumasson, Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012). Both directions of a flow have one key, for its
-addresses and its ports are put in order. RFC 2991 and 2992 ask for no more than one way a flow; both profiles share it.
+Aumasson, Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012). Both directions of a flow have the same key,
+because its addresses and its ports are sorted. RFC 2991 and 2992 only require that a flow keeps one path, so both
+profiles use this hash.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from npexplore.golden.linux.settings import LinuxSettings as Settings
 
 WORD = 0xFFFF_FFFF_FFFF_FFFF
 START = 0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573
-# where the ports stand behind the header (of AH and ESP: the index of their security parameters)
+# offset of the ports behind the IP header, by protocol (AH and ESP: of the security parameters index)
 PORTS_AT = {6: 0, 17: 0, 33: 0, 50: 0, 51: 4, 132: 0, 136: 0}
-FOLLOWED = frozenset({0, 43, 60})  # extension headers of IPv6 that are read over; 44 is, too, but ends the search
+FOLLOWED = frozenset({0, 43, 60})  # IPv6 extension headers that are skipped; header 44 (fragment) ends the search
 ICMP, AFTER_FRAGMENT, MOST_HEADERS = 1, 44, 15
-QUOTING4, QUOTING6 = frozenset({3, 4, 5, 11, 12}), frozenset({1, 2, 3, 4})  # messages that quote another packet
+QUOTING4, QUOTING6 = frozenset({3, 4, 5, 11, 12}), frozenset({1, 2, 3, 4})  # types of quoting errors
 
 
 class Flow(NamedTuple):
-    """What may tell one flow from another; what the settings leave out is 0. bits: of its addresses, 32 or 128."""
+    """The fields that identify a flow; fields that the settings exclude are 0. bits: address length, 32 or 128."""
 
     bits: int
     source: int
@@ -34,14 +35,14 @@ class Flow(NamedTuple):
 
 
 def flow_hash(flow: Flow, settings: Settings, *, whole: bool = True) -> int:
-    """Return the 31 bits by which a flow chooses. whole: it is that of a packet, not of a reply that is to be."""
+    """Return the 31-bit hash that chooses a next hop. whole: hash of a packet, not of a reply yet to be written."""
     size = flow.bits // 8
     ends = sorted(
-        (one.to_bytes(size, "big") for one in (flow.source, flow.destination)),
+        (address.to_bytes(size, "big") for address in (flow.source, flow.destination)),
         key=lambda end: end if size > 4 else end[::-1],
     )
-    ports = sorted((one.to_bytes(2, "big") for one in (flow.source_port, flow.destination_port)), key=_reversed)
-    custom = settings.fib_multipath_hash_policy == CUSTOM  # the one that turns the label's octets round
+    ports = sorted((port.to_bytes(2, "big") for port in (flow.source_port, flow.destination_port)), key=_reversed)
+    custom = settings.fib_multipath_hash_policy == CUSTOM  # this policy reverses the label's octets
     label = flow.label.to_bytes(4, "little" if custom else "big")
     head = bytes([0, 0, flow.protocol, 0]) + label + bytes(20)
     key = (head + b"".join(ports) + bytes(4) + b"".join(ends)).ljust(32 + 2 * size + 8, b"\0")
@@ -57,35 +58,35 @@ def _reversed(octets: bytes) -> bytes:
 
 
 def siphash(data: bytes, half: int) -> int:
-    """Return SipHash-2-4 of whole words of 8 bytes, its key twice the same half."""
-    v = [start ^ half for start in START]
+    """Return SipHash-2-4 of data in whole 8-byte words; both halves of the key are `half`."""
+    state = [start ^ half for start in START]
     words = [int.from_bytes(data[at : at + 8], "little") for at in range(0, len(data), 8)]
     for word in (*words, len(data) % 256 << 56):
-        v[3] ^= word
-        _rounds(v, 2)
-        v[0] ^= word
-    v[2] ^= 0xFF
-    _rounds(v, 4)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
+        state[3] ^= word
+        _rounds(state, 2)
+        state[0] ^= word
+    state[2] ^= 0xFF
+    _rounds(state, 4)
+    return state[0] ^ state[1] ^ state[2] ^ state[3]
 
 
 def _rounds(v: list[int], times: int) -> None:
-    def turned(word: int, bits: int) -> int:
+    def rotated(word: int, bits: int) -> int:
         return (word << bits | word >> 64 - bits) & WORD
 
     for _ in range(times):
         v[0] = v[0] + v[1] & WORD
         v[2] = v[2] + v[3] & WORD
-        v[1], v[3] = turned(v[1], 13) ^ v[0], turned(v[3], 16) ^ v[2]
-        v[0] = turned(v[0], 32)
+        v[1], v[3] = rotated(v[1], 13) ^ v[0], rotated(v[3], 16) ^ v[2]
+        v[0] = rotated(v[0], 32)
         v[2] = v[2] + v[1] & WORD
         v[0] = v[0] + v[3] & WORD
-        v[1], v[3] = turned(v[1], 17) ^ v[2], turned(v[3], 21) ^ v[0]
-        v[2] = turned(v[2], 32)
+        v[1], v[3] = rotated(v[1], 17) ^ v[2], rotated(v[3], 21) ^ v[0]
+        v[2] = rotated(v[2], 32)
 
 
 def _mixed(number: int) -> int:
-    """Return Jenkins' hash (lookup3) of a word and 0, by which the kernel joins the outer and the inner flow."""
+    """Return Jenkins' hash (lookup3) of a word and 0; the kernel combines outer and inner flow by it."""
     start = 0xDEADBEEF + 8
     state = [number + start & 0xFFFF_FFFF, start, start]
     for changed, by, bits in ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)):
@@ -95,7 +96,7 @@ def _mixed(number: int) -> int:
 
 
 def flow_of(packet: bytes, settings: Settings) -> Flow:
-    """Return the flow of a packet of IP by the fields that the settings name; the packet's header is whole."""
+    """Return the flow of an IP packet, with the fields that the settings select. Its IP header must be complete."""
     six = packet[0] >> 4 == 6
     if settings.fib_multipath_hash_policy == 0:
         return _ends6(packet) if six else _ends4(packet)
@@ -107,7 +108,7 @@ def flow_of(packet: bytes, settings: Settings) -> Flow:
 
 
 def chosen_fields(flow: Flow, settings: Settings) -> Flow:
-    """Return a flow without what the settings leave out."""
+    """Return a flow with the fields that the settings exclude set to 0."""
     fields = settings.hash_fields(flow.bits)
     allowed = (SOURCE, DESTINATION, PROTOCOL, LABEL, SOURCE_PORT, DESTINATION_PORT)
     return Flow(flow.bits, *(value if fields & bit else 0 for value, bit in zip(flow[1:], allowed, strict=True)))
@@ -118,15 +119,15 @@ def _number(octets: bytes) -> int:
 
 
 def _ends4(packet: bytes) -> Flow:
-    """Return the addresses of a packet; of an error those of the packet that it quotes."""
-    at, later = 4 * (packet[0] & 15), packet[6] & 31 or packet[7]
-    if packet[9] == ICMP and not later and len(packet) >= at + 28 and packet[at] in QUOTING4:
+    """Return the addresses of a packet; for an ICMP error those of the packet that it quotes."""
+    at, fragment_offset = 4 * (packet[0] & 15), packet[6] & 31 or packet[7]
+    if packet[9] == ICMP and not fragment_offset and len(packet) >= at + 28 and packet[at] in QUOTING4:
         packet = packet[at + 8 :]
     return Flow(32, _number(packet[12:16]), _number(packet[16:20]))
 
 
 def _ends6(packet: bytes) -> Flow:
-    """Return addresses, label and next header of a packet; of an error those of the packet that it quotes."""
+    """Return addresses, flow label and next header of a packet; for an ICMP error those of the quoted packet."""
     if packet[6] == ICMP6 and len(packet) >= 88 and packet[40] in QUOTING6:
         packet = packet[48:]
     label = _number(packet[1:4]) & 0xFFFFF
@@ -134,13 +135,13 @@ def _ends6(packet: bytes) -> Flow:
 
 
 def _transport4(packet: bytes) -> tuple[int, bytes]:
-    """Return the protocol, and the ports: of a packet that is no piece."""
-    protocol, piece = packet[9], packet[6] & 0x3F or packet[7]
-    return protocol, bytes(4) if piece else _ports(packet, 4 * (packet[0] & 15), protocol)
+    """Return the protocol and the 4 octets of the ports, 0 for a fragment."""
+    protocol, is_fragment = packet[9], packet[6] & 0x3F or packet[7]
+    return protocol, bytes(4) if is_fragment else _ports(packet, 4 * (packet[0] & 15), protocol)
 
 
 def _transport6(packet: bytes) -> tuple[int, bytes]:
-    """Return the protocol behind the extension headers that are read over, and its ports."""
+    """Return the protocol behind the skipped extension headers, and the 4 octets of its ports."""
     protocol, at = packet[6], 40
     for _ in range(MOST_HEADERS):
         if protocol == AFTER_FRAGMENT:

@@ -1,8 +1,8 @@
-"""A packet's way through the router, one packet at a time: stages in order, at each of which it may leave.
+"""The golden router for one packet at a time: the packet passes stages in order, and each stage may drop it.
 
-RFC 1812 section 5.2.1.2. A stage declares what it reads and the reasons for which packets leave there; a packet that
-passes all leaves by a port. Frames of IPv4, of IPv6 and with labels have rules of their own, and go the same way:
-`golden/router/profiles.py` lists whose rules, `golden/mpls/stages.py` has those of labels.
+RFC 1812 section 5.2.1.2. A stage declares which fields it reads and for which reasons it drops a packet; a packet that
+passes all stages is sent. IPv4, IPv6 and labelled frames have different rules but pass through the same loop:
+`golden/router/profiles.py` lists the profiles, `golden/mpls/stages.py` has the rules of labels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from npexplore.golden.router.walk import Outcome, Sent, Walk
 
 
 class Forwarder(ShownByArguments):
-    """The golden router: `forward` decides one frame and keeps counters, `decide` does not count.
+    """The golden router: `forward` decides one frame and counts it, `decide` does not count.
 
     `ipv4` and `ipv6` (None without) are its sides.
 
@@ -37,7 +37,7 @@ class Forwarder(ShownByArguments):
         profile: a profile or its name, such as "linux" (None: the configuration's).
         lookup: the name of a structure of npexplore.golden.lookup for IPv4; a larger one where routes do not fit.
         error_limit: a token bucket that limits ICMP errors, in errors a second (RFC 1812 section 4.3.2.8; None: the
-            configuration's); ICMPv6 errors have one of their own, as large.
+            configuration's); ICMPv6 errors have a separate bucket of the same size.
 
     Raises:
         UnknownNameError: a profile or lookup structure that does not exist.
@@ -57,12 +57,12 @@ class Forwarder(ShownByArguments):
         self.router = router
         self.profile = profile_of(profile or router.profile)
         limit = router.policy.limit() if error_limit is None else error_limit
-        on = [name for name in ("directed_broadcasts", "reverse_path") if getattr(router.policy, name)]
-        on += ["listed_only" for port in router.ports if port.listed_only][:1]
-        if on and not self.profile.switches:
-            instead = "; rp_filter of [linux] is the kernel's own" if on[0] == "reverse_path" else ""
+        switches_on = [name for name in ("directed_broadcasts", "reverse_path") if getattr(router.policy, name)]
+        switches_on += ["listed_only" for port in router.ports if port.listed_only][:1]
+        if switches_on and not self.profile.switches:
+            instead = "; rp_filter of [linux] is the kernel's own" if switches_on[0] == "reverse_path" else ""
             raise InputError(
-                f"profile {self.profile.name} has no switch {on[0]}: it is the kernel with that off{instead}"
+                f"profile {self.profile.name} has no switch {switches_on[0]}: it is the kernel with that off{instead}"
             )
         self.ipv4 = Side4(router, lookup, martian_list(self.profile.ipv4.martians), limit)
         self._ways: dict[bytes, tuple[Any, Rules[Any, Any]]] = {IPV4_TYPE: (self.ipv4, self.profile.ipv4)}
@@ -87,47 +87,47 @@ class Forwarder(ShownByArguments):
         return self.ipv4.lpm
 
     def explain(self, address: int) -> str:
-        """Return a sentence on where an IPv4 address is routed; `ipv6.explain` is that for IPv6."""
+        """Return a sentence that says where an IPv4 address is routed; `ipv6.explain` does this for IPv6."""
         return self.ipv4.explain(address)
 
     def forward(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
         """Decide one frame, count it, and return what is sent, or the reason why it is dropped.
 
         Args:
-            port: the number of the port that it came in by, from 0; InputError if the router has no such port.
+            port: the number of the incoming port, from 0; InputError if the router has no such port.
             frame: the Ethernet frame, without its frame check sequence.
             time_ns: when it came, in nanoseconds.
         """
-        names = self.router.ports
-        if not 0 <= port < len(names):
-            raise InputError(f"port must be 0 to {len(names) - 1}, got {port}")
-        self.counters[f"in.{names[port].name}"] += 1
+        ports = self.router.ports
+        if not 0 <= port < len(ports):
+            raise InputError(f"port must be 0 to {len(ports) - 1}, got {port}")
+        self.counters[f"in.{ports[port].name}"] += 1
         outcome = self.decide(port, frame, time_ns)
         if outcome.reason:
             self.counters[f"drop.{outcome.reason.name}"] += 1
         for sent in outcome.sent:
-            self.counters[f"{'icmp' if sent.icmp else 'out'}.{names[sent.port].name}"] += 1
+            self.counters[f"{'icmp' if sent.icmp else 'out'}.{ports[sent.port].name}"] += 1
         return outcome
 
     def wait(self, time_ns: int) -> tuple[Sent, ...]:
-        """Let time pass without a frame; return what is sent: repeated requests, errors about waiting packets."""
+        """Let time pass without a frame; return the frames sent: repeated requests, errors about waiting packets."""
         sent = [] if self.resolution is None else self.resolution.happen(time_ns)
-        sent = [tagged(self.router.ports, one) for one in sent]
-        for one in sent:
-            self.counters[f"icmp.{self.router.ports[one.port].name}"] += 1
+        sent = [tagged(self.router.ports, frame) for frame in sent]
+        for frame in sent:
+            self.counters[f"icmp.{self.router.ports[frame.port].name}"] += 1
         return tuple(sent)
 
     def decide(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
         """Decide one frame without counting it; a frame of an unsupported family is treated as IPv4 (and dropped).
 
         Args:
-            port: the number of the port that it came in by; must exist.
+            port: the number of the incoming port; must exist.
             frame: the Ethernet frame, without its frame check sequence.
             time_ns: when it came, in nanoseconds.
         """
         side, rules = self._ways.get(frame[12:ETHERNET], self._ways[IPV4_TYPE])
         walk = Walk(port, frame, time_ns, side.read)
-        before = [] if self.resolution is None else self.resolution.happen(time_ns)
+        resolution_frames = [] if self.resolution is None else self.resolution.happen(time_ns)
         reason = Reason.NONE
         for stage in rules.stages:
             reason = stage.run(side, walk)
@@ -138,11 +138,11 @@ class Forwarder(ShownByArguments):
             if walk.exposed:
                 return self.decide(walk.port, walk.exposed, time_ns)
             if walk.hop is not None:
-                to, hop = walk.next_hop, walk.hop
-                walk.sent += [Sent(hop.port, side.framed(hop, to, packet)) for packet in walk.out]
+                next_hop, hop = walk.next_hop, walk.hop
+                walk.sent += [Sent(hop.port, side.framed(hop, next_hop, packet)) for packet in walk.out]
         if self.resolution is not None:
             reason = self.resolution.hold(walk, reason)
-            walk.sent = before + walk.sent
+            walk.sent = resolution_frames + walk.sent
         if self.ipv4.vlans:
             walk.sent = [tagged(self.router.ports, sent) for sent in walk.sent]
         return Outcome(reason, tuple(sorted(walk.sent, key=lambda sent: sent.port)))

@@ -1,4 +1,4 @@
-"""Frames as columns on their way in and out of a batch of the router, and how the batch puts its answers together."""
+"""Frames as columns: the input and the output of a batch, and the assembly of its output from parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from npexplore.golden.router.ports import Port
 from npexplore.golden.router.walk import Outcome, Sent
 from npexplore.records import by_content
 
-# packet (cause), whether kernels write it, where, how long, into what
+# (row of the causing frame, whether kernels write the frame, its offset, its bytes, output buffer)
 Write = Callable[
     [NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]], None
 ]  # fmt: skip
@@ -28,8 +28,8 @@ class Frames:
 
     Args:
         packets: where the bytes of the n frames are.
-        port: (n,) number of the port that each came in by.
-        time_ns: (n,) when each came, in nanoseconds.
+        port: (n,) number of the incoming port of each.
+        time_ns: (n,) arrival time of each, in nanoseconds.
 
     Example:
         >>> from npexplore.golden import Frames
@@ -59,9 +59,9 @@ class Frames:
 
 @dataclass(frozen=True)
 class Forwarded:
-    """What became of frames: a reason code each (0: sent), and all that was sent, in the order of sending.
+    """The outcomes of frames: a reason code each (0: sent), and all frames sent, in the order of sending.
 
-    packet: the row of the frame that caused it; port; icmp: a message of the router's own; frames: their bytes.
+    packet: the row of the frame that caused it; icmp: whether the router itself generated it; frames: their bytes.
     """
 
     reason: NDArray[np.uint8]
@@ -75,22 +75,22 @@ class Forwarded:
 
 
 def words_of_macs(ports: Sequence[Port]) -> NDArray[np.uint32]:
-    """Return (ports, 2): the first and the last four bytes of each port's MAC address, as words of the machine."""
+    """Return (ports, 2): the first and the last four bytes of each port's MAC address, in the host's byte order."""
     macs = np.frombuffer(b"".join(port.mac for port in ports), np.uint8).reshape(-1, 6)
     return np.stack([np.ascontiguousarray(macs[:, k : k + 4]).view(np.uint32)[:, 0] for k in (0, 2)], axis=1)
 
 
 def padded_heads(rows: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return frame heads of different lengths as rows of an array, and how long each is."""
+    """Return frame headers of different lengths as rows of an array, and the length of each in bytes."""
     size = np.array([len(row) for row in rows], np.int64)
     widest = int(size.max())
     return np.frombuffer(b"".join(row.ljust(widest, b"\0") for row in rows), np.uint8).reshape(-1, widest), size
 
 
 class Layout(NamedTuple):
-    """Where the source, the length and the time to live stand in a header; how many bytes the length does not count.
+    """Offsets of source, length and time to live in a header; uncounted: header bytes that the length excludes.
 
-    uncut: the bit of byte 6 that forbids to cut the packet, 0 where none may be cut.
+    uncut: the bit of byte 6 that forbids fragmentation (DF), 0 where routers never fragment.
     """
 
     source: int
@@ -104,7 +104,7 @@ LAYOUTS = {IPV4: Layout(12, 2, 8, 0, 0x40), IPV6: Layout(8, 4, 7, 40, 0)}
 
 
 class Decided(NamedTuple):
-    """What the kernels decided of frames: verdicts, why those are SLOW whose senders are to be told, their routes."""
+    """The kernels' decisions: verdicts; ask: the reason of a message to the sender of a SLOW frame; hop: routes."""
 
     verdict: NDArray[np.uint8]
     ask: NDArray[np.uint8]
@@ -112,9 +112,9 @@ class Decided(NamedTuple):
 
 
 class Heads(Protocol):
-    """The heads of frames as rows, and whose is where; by hop the longest packet that may go by it (0: none).
+    """Frame headers as rows, and the row of each address; room: by hop the longest packet in bytes (0: none).
 
-    open: whether anybody else than a neighbour with a head of its own may be there.
+    open: by hop, whether stations without a `neighbour` entry may be on its link.
     """
 
     @property
@@ -129,9 +129,9 @@ class Heads(Protocol):
 
 
 class Messages(NamedTuple):
-    """Messages of the router itself: the row of the frame that caused each, their ports and sizes, how to write them.
+    """Messages that the router generates: the row of the causing frame, port and size of each.
 
-    write(at, out): into out, at their places.
+    write(at, out): writes their frames into `out` at the offsets `at`.
     """
 
     row: NDArray[np.int64]
@@ -145,7 +145,7 @@ def send_all(
     decide: Callable[[int, bytes, int], Outcome], out_port: NDArray[np.int16], out_size: NDArray[np.int64],
     write: Write, messages: Messages | None = None,
 ) -> Forwarded:  # fmt: skip
-    """Ask the reference (`decide`) for the slow rows, and write all frames one behind the other, each row's by port."""
+    """Decide slow rows by the reference (`decide`); write all frames contiguously, those of one row sorted by port."""
     copies = (verdict == 0).astype(np.int64)
     sent: list[Sent] = []
     for row in slow.tolist():
@@ -160,27 +160,27 @@ def send_all(
     plain[slow] = False
     plain = plain[packet]
     port, size, icmp = out_port[packet], out_size[packet], np.zeros(len(packet), np.bool_)
-    others = np.flatnonzero(~plain)
-    port[others] = [one.port for one in sent]
-    icmp[others] = [one.icmp for one in sent]
-    size[others] = [len(one.frame) for one in sent]
+    reference_rows = np.flatnonzero(~plain)
+    port[reference_rows] = [reference_frame.port for reference_frame in sent]
+    icmp[reference_rows] = [reference_frame.icmp for reference_frame in sent]
+    size[reference_rows] = [len(reference_frame.frame) for reference_frame in sent]
     position = np.zeros(0, np.int64)
     if messages is not None:
-        both = verdict[messages.row] == 0
-        position = (np.cumsum(copies) - copies)[messages.row] + (both & (messages.port > out_port[messages.row]))
+        forwarded = verdict[messages.row] == 0
+        position = (np.cumsum(copies) - copies)[messages.row] + (forwarded & (messages.port > out_port[messages.row]))
         port[position], icmp[position], size[position], plain[position] = messages.port, True, messages.size, False
     at = np.cumsum(size) - size
     out = np.empty(int(size.sum()), np.uint8)
     write(packet, plain, at, size, out)
     if messages is not None:
         messages.write(at[position], out)
-    for row, one in zip(others.tolist(), sent, strict=True):
-        out[at[row] : at[row] + size[row]] = np.frombuffer(one.frame, np.uint8)
+    for row, reference_frame in zip(reference_rows.tolist(), sent, strict=True):
+        out[at[row] : at[row] + size[row]] = np.frombuffer(reference_frame.frame, np.uint8)
     return Forwarded(verdict, packet, port, icmp, Packets(out, at, size))
 
 
 def joined(count: int, parts: Sequence[tuple[NDArray[np.int64], Forwarded]]) -> Forwarded:
-    """Return what became of `count` frames from the answers for some rows each, in the order of the rows."""
+    """Return the outcomes of `count` frames in the order of rows, from parts that each decided some of the rows."""
     if len(parts) == 1:
         return parts[0][1]
     reason = np.zeros(count, np.uint8)
@@ -190,7 +190,7 @@ def joined(count: int, parts: Sequence[tuple[NDArray[np.int64], Forwarded]]) -> 
     order = np.argsort(packet, kind="stable")
     starts = np.cumsum([0, *(len(forwarded.frames.buffer) for _, forwarded in parts[:-1])])
     offset = np.concatenate(
-        [forwarded.frames.offset + s for (_, forwarded), s in zip(parts, starts.tolist(), strict=True)]
+        [forwarded.frames.offset + start for (_, forwarded), start in zip(parts, starts.tolist(), strict=True)]
     )
     length = np.concatenate([forwarded.frames.length for _, forwarded in parts])
     port = np.concatenate([forwarded.port for _, forwarded in parts])

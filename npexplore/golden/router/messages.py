@@ -1,7 +1,7 @@
-"""The messages that many packets call for, at once: the columns behind the stages' `send_error` and `tell`.
+"""ICMP errors and redirects about many packets at once: the batch form of the stages' `send_error` and `tell`.
 
-Only what is plain: packets from a host elsewhere, whole messages, no limit on them. All else is the reference's, and
-redirects of IPv6. A profile whose messages differ overrides what it does otherwise (golden/linux/messages.py).
+Covers the common case: packets from a host elsewhere, unfragmented messages, no rate limit. The reference handles all
+other cases, and IPv6 redirects. A profile with other messages overrides methods (golden/linux/messages.py).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from npexplore.golden.router.sides import UNICAST, Side, Side4, Side6
 
 S = TypeVar("S", bound=Side)
 OPTIONLESS = 0x45  # the first byte of an IPv4 header without options
-ICMP_HEADER = 8  # bytes of ICMP before what is quoted
+ICMP_HEADER = 8  # bytes of ICMP in front of the quoted packet
 Numbers = NDArray[np.int64]
 Which = NDArray[np.bool_]
 
 
 class BatchMessages(ABC, Generic[S]):
-    """The messages that a batch's kernels call for; called with what they decided, it settles that.
+    """Decides which messages a batch sends: a call with the kernels' decisions returns the messages.
 
-    header: the bytes of the IP header before addresses and lengths, and which bits are the packet's (two rows);
-    protocol: the number in the pseudo header that the checksum covers, 0: none; longest: bytes of a message with what
-    it quotes; counted_down: whether a redirect quotes the packet with one less to live.
+    header: two rows: the fixed bytes of the IP header, and a mask of the bits that are copied from the packet;
+    protocol: the number in the pseudo header that the checksum covers, 0: no pseudo header; longest: the longest
+    message in bytes, quotation included; counted_down: whether a redirect quotes the packet with decremented TTL.
     """
 
     header: ClassVar[NDArray[np.uint8]]
@@ -56,7 +56,7 @@ class BatchMessages(ABC, Generic[S]):
         self.room = path.room
         self.own = side.family.octets(self.source_by(hop) if hop.port >= 0 else 0 for hop in hops)
         self.stack = np.array([bool(hop.stack) for hop in hops], np.bool_)
-        self.kind, self.code = np.zeros(256, np.uint8), np.zeros(256, np.uint8)  # by what is asked for
+        self.kind, self.code = np.zeros(256, np.uint8), np.zeros(256, np.uint8)  # by reason
         for reason in Reason:
             if (error := self.error_for(reason)) is not None:
                 self.kind[reason], self.code[reason] = error.type, error.code
@@ -68,38 +68,38 @@ class BatchMessages(ABC, Generic[S]):
 
     @abstractmethod
     def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
-        """Say which packets are the reference's: what is asked for about those at some places, from sources."""
+        """Return which packets the reference handles. reasons, at, source: reason, offset and source of each packet."""
 
     @abstractmethod
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
-        """Say which of the other packets no error is sent about; back: the hops towards their sources."""
+        """Return about which of the other packets no error is sent. back: the hops towards their sources."""
 
     def by_reference(self) -> bool:
-        """Say whether all messages are left to the reference."""
+        """Say whether the reference writes all messages."""
         return self.side.error_limit is not None
 
     def source_by(self, hop: Hop) -> int:
-        """Return the router's address in messages that go by a hop."""
+        """Return the source address of messages sent by a hop."""
         return self.side.source_by(hop)
 
     def sizes(self, total: Numbers, back: Numbers) -> Numbers:
-        """Return the bytes of messages about packets of `total` bytes that go back by a hop."""
+        """Return the sizes in bytes of messages about packets of `total` bytes, sent back by hops."""
         return np.asarray(self.fixed + np.minimum(total, self.longest - self.fixed))
 
     def redirected(self, frames: Frames, rows: Numbers, source: NDArray[Any], back: Numbers, hop: Numbers) -> Which:
-        """Say which senders are told of a better first hop than the router; hop: of their packets."""
+        """Return which senders get a redirect to a better first hop. hop: the hops of their packets."""
         return np.zeros(len(rows), np.bool_)
 
     def sources(self, port: NDArray[np.int16], source: NDArray[Any], back: Numbers) -> NDArray[np.uint8]:
-        """Return the router's addresses in messages, as bytes; port: where the packets came in by."""
+        """Return the source addresses of messages, as bytes. port: the incoming ports of the packets."""
         return self.own[back]
 
     def rest(self, frames: Frames, rows: Numbers, hop: Numbers, ask: NDArray[np.uint8]) -> Numbers:
-        """Return the number behind the checksum of each message: how long a packet may be, if one was too long."""
+        """Return the 32-bit field behind the checksum of each message: the MTU if the packet was too long, else 0."""
         return np.where(ask == self.side.failures[1], self.room[hop] & 0xFFFF, 0)
 
     def __call__(self, frames: Frames, decided: Decided) -> Messages | None:
-        """Give the rows that `decided.ask` has something for their verdicts; return the messages, None without."""
+        """Set the verdicts of all rows with a reason in `decided.ask`; return their messages, None without any."""
         rows = np.flatnonzero(decided.ask)
         if not len(rows) or self._by_reference:
             return None
@@ -123,8 +123,8 @@ class BatchMessages(ABC, Generic[S]):
             answerable[redirect] &= self.redirected(frames, chosen, source[redirect], back[redirect], hop)
         decided.verdict[rows] = np.where(odd, SLOW, np.where(redirect, Reason.NONE, reasons))
         chosen = np.flatnonzero(answerable)
-        own = self.sources(frames.port[rows[chosen]], source[chosen], back[chosen])
-        return self._written(frames, decided, rows[chosen], back[chosen], head[chosen], size_of[chosen], own)
+        senders = self.sources(frames.port[rows[chosen]], source[chosen], back[chosen])
+        return self._written(frames, decided, rows[chosen], back[chosen], head[chosen], size_of[chosen], senders)
 
     def _written(
         self, frames: Frames, decided: Decided, rows: Numbers, back: Numbers, head: Numbers, size: Numbers,
@@ -145,7 +145,7 @@ class BatchMessages(ABC, Generic[S]):
 
 
 def header_of(size: int, begin: str, taken_over: dict[int, int]) -> NDArray[np.uint8]:
-    """Return a header of `size` bytes that begins so, and the bits that are the packet's, by byte: two rows."""
+    """Return two rows of `size` bytes: a header that begins with `begin` (hex); the mask of bits from the packet."""
     rows = np.zeros((2, size), np.uint8)
     start = np.frombuffer(bytes.fromhex(begin), np.uint8)
     rows[0, : len(start)] = start
@@ -155,7 +155,7 @@ def header_of(size: int, begin: str, taken_over: dict[int, int]) -> NDArray[np.u
 
 
 class Messages4(BatchMessages[Side4]):
-    """The messages of IPv4 (RFC 1812 section 4.3): with the packet's type of service but for the precedence."""
+    """The messages of IPv4 (RFC 1812 section 4.3): they copy the packet's type of service, except the precedence."""
 
     header, protocol, longest = header_of(20, "45c00000 00000000 4001", {1: 0x1E}), 0, icmp.LONGEST
 
@@ -170,34 +170,34 @@ class Messages4(BatchMessages[Side4]):
         return icmp.error_for(reason)
 
     def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
-        """Say which packets are from no host's address or have options."""
-        first, options = source[:, 0] >> 24, buffer[at] != OPTIONLESS
-        return np.asarray((first >= 0xE0) | (first == 0) | (first == 127) | options)
+        """Return which packets have options, or a source that no host can have."""
+        first_octet, options = source[:, 0] >> 24, buffer[at] != OPTIONLESS
+        return np.asarray((first_octet >= 0xE0) | (first_octet == 0) | (first_octet == 127) | options)
 
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
-        """Say which packets no error is sent about (RFC 1812 section 4.3.2.7), of those for a host elsewhere."""
+        """Return about which packets no error is sent (RFC 1812 section 4.3.2.7)."""
         cut = numbers(buffer, at + 2, 2) <= 20
         kind = buffer[np.where(cut, at, at + 20)]
         host = np.isin(destination_kinds(source[:, 0], self.side.links), (Destination.ELSEWHERE, Destination.LOCAL))
-        later = numbers(buffer, at + 6, 2) & 0x1FFF > 0
-        about = (buffer[at + 9] == icmp.ICMP) & (cut | np.isin(kind, sorted(icmp.ERROR_TYPES)))
-        return np.asarray(later | about | ~host)
+        later_fragment = numbers(buffer, at + 6, 2) & 0x1FFF > 0
+        is_error = (buffer[at + 9] == icmp.ICMP) & (cut | np.isin(kind, sorted(icmp.ERROR_TYPES)))
+        return np.asarray(later_fragment | is_error | ~host)
 
     def redirected(self, frames: Frames, rows: Numbers, source: NDArray[Any], back: Numbers, hop: Numbers) -> Which:
-        """Say which senders are on the link of the better hop; they could not push labels."""
-        came, target = frames.port[rows], self._gateway(frames, rows, hop)
+        """Return which senders are on the link of the better hop; not for labelled routes: hosts push no labels."""
+        incoming_port, target = frames.port[rows], self._gateway(frames, rows, hop)
         no_route = np.zeros(len(rows), np.bool_)
-        near = redirects_many(came, self.port[hop], source[:, 0], target, no_route, self.side.links)
-        return ~self.stack[hop] & near
+        redirect = redirects_many(incoming_port, self.port[hop], source[:, 0], target, no_route, self.side.links)
+        return ~self.stack[hop] & redirect
 
     def rest(self, frames: Frames, rows: Numbers, hop: Numbers, ask: NDArray[np.uint8]) -> Numbers:
-        """Return the number behind the checksum of each message: of a redirect the better hop."""
+        """Return the 32-bit field behind the checksum of each message: for a redirect the better next hop."""
         return np.where(ask == REDIRECT, self._gateway(frames, rows, hop), super().rest(frames, rows, hop, ask))
 
     def _gateway(self, frames: Frames, rows: Numbers, hop: Numbers) -> Numbers:
         """Return the next hops of packets."""
-        to = numbers(frames.packets.buffer, frames.packets.offset[rows] + ETHERNET + 16, 4)
-        return np.where(self.attached[hop], to, self._via[hop])
+        destination = numbers(frames.packets.buffer, frames.packets.offset[rows] + ETHERNET + 16, 4)
+        return np.where(self.attached[hop], destination, self._via[hop])
 
 
 class Messages6(BatchMessages[Side6]):
@@ -210,26 +210,26 @@ class Messages6(BatchMessages[Side6]):
         return icmp6.error_for(reason)
 
     def source_by(self, hop: Hop) -> int:
-        """Return the first address of the port that a message leaves by, 0: it has none, and no route leads there."""
+        """Return the first address of the port that a message leaves by, 0 for a port without IPv6."""
         link = self.side.ports[hop.port]
         return 0 if link is None else link.address
 
     def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
-        """Say which senders are to be redirected."""
+        """Return which packets call for a redirect: the reference writes these."""
         return np.asarray(reasons == REDIRECT)
 
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
-        """Say which packets carry an ICMPv6 error or redirect, or may (RFC 4443 section 2.4 (e))."""
+        """Return which packets carry an ICMPv6 error or redirect, or are cut before it (RFC 4443 section 2.4 (e))."""
         size = SHORTEST + numbers(buffer, at + 4, 2)
         chain = read_chains(Packets(buffer, at, size))
         cut = chain.at >= size
         kind = buffer[np.where(cut, at, at + chain.at)]
-        about = cut | (kind < icmp6.INFORMATIONAL) | (kind == icmp6.REDIRECT)
-        return np.asarray((chain.protocol == ICMP6) & (chain.reason == 0) & about)
+        maybe_error = cut | (kind < icmp6.INFORMATIONAL) | (kind == icmp6.REDIRECT)
+        return np.asarray((chain.protocol == ICMP6) & (chain.reason == 0) & maybe_error)
 
 
 def numbers(buffer: NDArray[np.uint8], at: Numbers, size: int) -> Numbers:
-    """Return the numbers of `size` bytes at some places."""
+    """Return the big-endian numbers of `size` bytes at the offsets `at`."""
     values = np.zeros(len(at), np.int64)
     for k in range(size):
         values = values << 8 | buffer[at + k]

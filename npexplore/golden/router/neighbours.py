@@ -1,8 +1,8 @@
-"""Neighbours found by address resolution (`neighbours = "resolve"`): known ones, waiting packets, and timeouts.
+"""The neighbour cache of address resolution (`neighbours = "resolve"`): entries, waiting packets, timeouts.
 
-A packet for an address without a known MAC address waits (RFC 1122 section 2.3.2.2, RFC 4861 section 7.2.2) while the
-router asks three times, a second apart; if nobody answers within another second, its sender is told. Messages are in
-golden/ipv4/arp.py and golden/ipv6/discovery.py. Entries do not expire.
+A packet to an address without a known MAC address waits (RFC 1122 section 2.3.2.2, RFC 4861 section 7.2.2) while the
+router sends three requests, a second apart. Without an answer within another second, its sender gets an ICMP error.
+golden/ipv4/arp.py and golden/ipv6/discovery.py have the message formats. Entries do not expire.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.router.walk import Sent, Walk
 
 SECOND = 1_000_000_000
-ASKED, WAITING = 3, 101  # how often an address is asked for; how many packets wait for it (the kernel's unres_qlen)
-UNKNOWN = 0x03  # the first octet of what stands for a MAC address that is not known yet: no station has an odd one
+ASKED, WAITING = 3, 101  # requests per address; packets that wait for an address (the kernel's unres_qlen)
+UNKNOWN = 0x03  # first octet of the placeholder for an unknown MAC address; odd, so that no station has it
 Place = tuple[int, int]  # port, address
 
 
 class Waiting(NamedTuple):
-    """A frame that waits, and the packet that caused it."""
+    """A frame that waits for a MAC address, and the walk of the packet that caused it."""
 
     sent: Sent
     walk: Walk[Any]
@@ -29,7 +29,7 @@ class Waiting(NamedTuple):
 
 @dataclass
 class Entry:
-    """A neighbour: its MAC address (empty: not known), when that was set, how often it was asked for, when next."""
+    """A neighbour: MAC address (empty: unknown), time of its last change, requests sent, time of the next action."""
 
     mac: bytes = b""
     set_ns: int = 0
@@ -41,8 +41,8 @@ class Entry:
 class Neighbours:
     """The neighbours of a family (4 or 6).
 
-    ask(port, address, sent): the frame that asks for one, because of a frame to be sent. failed(waiting, time): what
-    is sent about a frame that has waited in vain.
+    ask(port, address, sent): returns the request for an address that frame `sent` needs. failed(waiting, time):
+    returns the messages about a frame whose next hop did not answer.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Neighbours:
         self._names: dict[Place, bytes] = {}
 
     def mac(self, port: int, address: int) -> bytes:
-        """Return a neighbour's MAC address, or what stands for it until it is known."""
+        """Return a neighbour's MAC address, or a placeholder (UNKNOWN, family, number) while it is unknown."""
         place = port, address
         entry = self.entries.get(place)
         if entry is not None and entry.mac:
@@ -66,15 +66,15 @@ class Neighbours:
         return self._names[place]
 
     def hold(self, sent: list[Sent], walk: Walk[Any], time_ns: int) -> list[Sent]:
-        """Keep what waits for a MAC address; return the rest, and what asks for those addresses."""
+        """Queue frames that need an unknown MAC address; return the other frames, and requests for these addresses."""
         out = []
-        for one in sent:
-            if one.frame[:2] != self._unknown:
-                out.append(one)
+        for frame_sent in sent:
+            if frame_sent.frame[:2] != self._unknown:
+                out.append(frame_sent)
                 continue
-            place = self._named[int.from_bytes(one.frame[2:6], "big")]
+            place = self._named[int.from_bytes(frame_sent.frame[2:6], "big")]
             entry = self.entries.setdefault(place, Entry())
-            entry.waiting = [*entry.waiting, Waiting(one, walk)][-WAITING:]
+            entry.waiting = [*entry.waiting, Waiting(frame_sent, walk)][-WAITING:]
             if not entry.requests:
                 out.append(self._asking(place, entry, time_ns))
         return out
@@ -84,7 +84,7 @@ class Neighbours:
         return self._ask(*place, entry.waiting[-1].sent)
 
     def learn(self, place: Place, mac: bytes, time_ns: int, *, override: bool, create: bool) -> list[Sent]:
-        """Store a MAC address; return the packets that waited for it. create: also for a neighbour not yet known."""
+        """Store a MAC address; return the frames that waited for it. create: make an entry if there is none."""
         entry = self.entries.get(place)
         if entry is None and not create:
             return []
@@ -92,14 +92,14 @@ class Neighbours:
         if not entry.mac or override:
             entry.mac, entry.set_ns = mac, time_ns
         waited, entry.waiting, entry.requests = entry.waiting, [], 0
-        return [one.sent._replace(frame=entry.mac + one.sent.frame[6:]) for one in waited]
+        return [waiting.sent._replace(frame=entry.mac + waiting.sent.frame[6:]) for waiting in waited]
 
     def next_ns(self) -> int | None:
-        """Return when something happens next if nothing comes, None: never."""
+        """Return the time in ns of the next request or timeout, None if none is due."""
         return min((entry.next_ns for entry in self.entries.values() if entry.requests), default=None)
 
     def happen(self, time_ns: int) -> list[Sent]:
-        """Do what is due at a time: ask again, or give up and tell who sent what waited."""
+        """Do what is due at a time: repeat a request, or give up and send errors about the frames that waited."""
         out = []
         for place, entry in list(self.entries.items()):
             if not entry.requests or entry.next_ns > time_ns:
@@ -108,9 +108,9 @@ class Neighbours:
                 out.append(self._asking(place, entry, time_ns))
                 continue
             waited, entry.waiting, entry.requests = entry.waiting, [], 0
-            for one in waited:
-                if not one.sent.icmp:
-                    out += self._failed(one, time_ns)
+            for waiting in waited:
+                if not waiting.sent.icmp:
+                    out += self._failed(waiting, time_ns)
         return out
 
 

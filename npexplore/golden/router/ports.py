@@ -1,4 +1,4 @@
-"""The router's ports in numbers: an IPv4 address on each link, and an IPv6 address on those of a port with `address6`.
+"""Resolves the router's ports to numbers: each has an IPv4 address on its link, and an IPv6 address with `address6`.
 
 Every port with IPv6 also has a link-local address made of its MAC address (RFC 4291 section 2.5.6 and appendix A).
 """
@@ -27,7 +27,7 @@ Subnet = tuple[int, int]  # an address, and the length of its network
 
 
 class Interface:
-    """A router's address on a link, and the length of the link's network; `further` are more of both."""
+    """A router's address on a link, and the prefix length of the link's network; `further` are additional pairs."""
 
     family: ClassVar[Family]
     address: int
@@ -46,11 +46,11 @@ class Interface:
 
     @property
     def networks(self) -> tuple[Subnet, ...]:
-        """Those of `subnets` that bring another network: of one network the first address counts."""
-        first: dict[Subnet, Subnet] = {}
+        """The different networks of `subnets`, each with the router's first address in it."""
+        first_subnet: dict[Subnet, Subnet] = {}
         for address, length in self.subnets:
-            first.setdefault((address & self.family.mask(length), length), (address, length))
-        return tuple(first.values())
+            first_subnet.setdefault((address & self.family.mask(length), length), (address, length))
+        return tuple(first_subnet.values())
 
     @property
     def broadcasts(self) -> frozenset[int]:
@@ -64,15 +64,15 @@ class Interface:
 
     def on_link(self, address: int) -> bool:
         """Say whether an address belongs to a network of the link."""
-        return any((address ^ own) >> self.family.bits - length == 0 for own, length in self.subnets)
+        return any((address ^ local) >> self.family.bits - length == 0 for local, length in self.subnets)
 
     def source_towards(self, via: int) -> int:
-        """Return its address in the network of a next hop on the link, its first address for one outside."""
+        """Return its address in the network of a next hop, its first address for a next hop outside the link."""
         bits = self.family.bits
-        return next((own for own, length in self.networks if (via ^ own) >> bits - length == 0), self.address)
+        return next((local for local, length in self.networks if (via ^ local) >> bits - length == 0), self.address)
 
     def not_a_neighbour(self, address: int) -> str | None:
-        """Return what an address of the link is, if it is none of another node."""
+        """Return why an address of the link is not a neighbour's, None if it may be one."""
         return "is the router itself" if address in self.own else None
 
 
@@ -80,7 +80,7 @@ class Interface:
 class Port(Interface):
     """A port in numbers; `rate_bps` is None for a link whose speed does not matter.
 
-    vlan: the number of its VLAN, which the port number `on` carries; 0: it is no VLAN's.
+    vlan: the number of its VLAN, which port number `on` carries; 0: not a VLAN.
     """
 
     family = IPV4
@@ -103,17 +103,17 @@ class Port(Interface):
         return frozenset(address | ~IPV4.mask(n) & MAX_ADDRESS for address, n in self.subnets if n < 31)
 
     def is_host(self, address: int) -> bool:
-        """Say whether an address of the link is one that a host may have (RFC 1812 section 4.2.2.11, RFC 3021)."""
-        zeros = {own & IPV4.mask(length) for own, length in self.subnets if length < 31}
-        many = address in zeros or address in self.broadcasts
-        return not many and 0 < address >> 24 < 224 and address >> 24 != 127
+        """Say whether a host may have this address of the link (RFC 1812 section 4.2.2.11, RFC 3021)."""
+        network_addresses = {local & IPV4.mask(length) for local, length in self.subnets if length < 31}
+        is_broadcast = address in network_addresses or address in self.broadcasts
+        return not is_broadcast and 0 < address >> 24 < 224 and address >> 24 != 127
 
     def not_a_neighbour(self, address: int) -> str | None:
-        """Return what an address of the link is, if it is none of another host."""
+        """Return why an address of the link is not a neighbour's, None if it may be one."""
         if address in self.own or self.is_host(address):
             return super().not_a_neighbour(address)
-        own, length = next(net for net in self.subnets if (address ^ net[0]) & IPV4.mask(net[1]) == 0)
-        return f"is no host's: first or last address of link {prefix_text(own & IPV4.mask(length), length)}"
+        local, length = next(net for net in self.subnets if (address ^ net[0]) & IPV4.mask(net[1]) == 0)
+        return f"is no host's: first or last address of link {prefix_text(local & IPV4.mask(length), length)}"
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,13 @@ class Port6(Interface):
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Its addresses, and the first of each network, which is all its routers' (RFC 4291 section 2.6.1)."""
-        shared = (address & IPV6.mask(length) for address, length in self.subnets if length < 127)
-        return (*super().own, self.link_local, *shared)
+        """Its addresses, and the Subnet-Router anycast address of each network (RFC 4291 section 2.6.1)."""
+        anycast = (address & IPV6.mask(length) for address, length in self.subnets if length < 127)
+        return (*super().own, self.link_local, *anycast)
 
 
 def link_local(mac: bytes) -> int:
-    """Return the link-local address that a MAC address makes (RFC 4291 appendix A)."""
+    """Return the link-local address formed from a MAC address (RFC 4291 appendix A)."""
     interface = bytes([mac[0] ^ 2]) + mac[1:3] + b"\xff\xfe" + mac[3:]
     return LINK_LOCAL | int.from_bytes(interface, "big")
 
@@ -151,7 +151,7 @@ def mac_bytes(subject: str, text: str) -> bytes:
 
 
 def named_port(place: str, name: str, ports: Iterable[Port]) -> Port:
-    """Return the port of a name; raises UnknownNameError."""
+    """Return the port with a name; raises UnknownNameError."""
     names = {port.name: port for port in ports}
     if name not in names:
         raise UnknownNameError(f"{place}: port", name, names)
@@ -159,7 +159,7 @@ def named_port(place: str, name: str, ports: Iterable[Port]) -> Port:
 
 
 def resolve_ports(records: Iterable[PortRecord]) -> tuple[tuple[Port, ...], tuple[Port6 | None, ...]]:
-    """Return the ports, and the IPv6 side of each, None for one without; raises InputError naming the port."""
+    """Return the ports, and the IPv6 part of each (None without IPv6); raises InputError naming the port."""
     ports: list[Port] = []
     sides: list[Port6 | None] = []
     for number, record in enumerate(records):
@@ -207,7 +207,7 @@ def _port(place: str, number: int, record: PortRecord, before: Sequence[Port]) -
 
 
 def _carrier(place: str, record: PortRecord, before: Sequence[Port]) -> Port | None:
-    """Return the port that carries the VLAN of a record, None for one without."""
+    """Return the port that carries a record's VLAN, None if the record is no VLAN."""
     if record.vlan is None and record.on is None:
         return None
     if record.vlan is None or record.on is None:
@@ -240,7 +240,7 @@ def _overlap(family: Family, one: Subnet, other: Subnet) -> bool:
 
 
 def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | None) -> tuple[Port, Port6 | None]:
-    """Return a port with its further addresses: with a length they bring a network, without they lie in one."""
+    """Return a port with its additional addresses. One without a length must lie in a network of the port."""
     for text in texts:
         link: Interface | None = side if ":" in text else port
         if link is None:
@@ -251,13 +251,13 @@ def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | No
         else:
             with told_at(place):
                 number = family.number(text)
-            around = [length for own, length in nets if (own ^ number) & family.mask(length) == 0]
-            if not around:
-                known = ", ".join(
+            lengths = [length for own, length in nets if (own ^ number) & family.mask(length) == 0]
+            if not lengths:
+                networks = ", ".join(
                     family.prefix_text(own & family.mask(length), length) for own, length in link.networks
                 )
-                raise InputError(f"{place}: address {text} without a length is in no network of its link ({known})")
-            net = number, around[0]
+                raise InputError(f"{place}: address {text} without a length is in no network of its link ({networks})")
+            net = number, lengths[0]
         if net[0] in link.own:
             raise InputError(f"{place}: the port has the address {text} already")
         if any(_overlap(family, net, one) and (net[1] != one[1]) for one in nets):

@@ -1,4 +1,4 @@
-"""The profiles, that is, whose rules the router follows; every profile listed here is tested."""
+"""The profiles: whose forwarding rules the router follows. Every profile listed here is tested."""
 
 from dataclasses import replace
 

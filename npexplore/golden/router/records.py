@@ -1,4 +1,4 @@
-"""The schema of ROUTER.toml: what a user may write, before anything is checked or resolved (docs/router_files.md)."""
+"""The schema of ROUTER.toml: the user's entries, before they are checked and resolved (docs/router_files.md)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KINDS: tuple[str, ...] = get_args(RouteKind)
 
 
 class PortRecord(Record, frozen=True, kw_only=True):
-    """A port: its address with the length of the link's network, its MTU in bytes, both MAC addresses of the link.
+    """A port: its address with the link's prefix length, its MTU in bytes, both MAC addresses of the link.
 
-    address6: the same for IPv6. addresses: further ones of either family; one without a length lies in a network of
-    the link. vlan, on: its VLAN's number, and the port that carries it, whose MAC addresses are its own unless it has
-    some. listed_only: nobody is on the link but those that have a `neighbour` entry.
+    address6: the same for IPv6. addresses: additional ones of either family; one without a length lies in a network
+    of the link. vlan, on: the VLAN's number, and the port that carries it; a VLAN inherits this port's MAC addresses
+    unless it has its own. listed_only: only addresses with a `neighbour` entry are on the link.
 
     Example:
         >>> from npexplore.golden import PortRecord
@@ -43,14 +43,14 @@ class PortRecord(Record, frozen=True, kw_only=True):
 
 
 class NeighbourRecord(Record, frozen=True, kw_only=True):
-    """An address on a link with a MAC address of its own."""
+    """A neighbour: an address on a link, and its MAC address."""
 
     address: str
     mac: str
 
 
 class NextHopRecord(Record, frozen=True, kw_only=True):
-    """One of several next hops of a route; by their weights they share its flows. port: as of a route."""
+    """One of several next hops of a route; flows are distributed by their weights. port: as in a route."""
 
     via: str
     port: str | None = None
@@ -58,10 +58,10 @@ class NextHopRecord(Record, frozen=True, kw_only=True):
 
 
 class RouteRecord(Record, frozen=True, kw_only=True):
-    """A route: to a next hop, to one of several, out of a port, or one that drops (kinds as in ip-route).
+    """A route: to one or several next hops, out of a port, or one that drops (kinds as in ip-route).
 
-    next_hops: in place of via and port.
-    push: labels to put on its packets, outermost first. ttl: the model of RFC 3443 that they get their time to live by.
+    next_hops: instead of via and port.
+    push: labels to push onto its packets, outermost first. ttl: the RFC 3443 model that sets the labels' TTL.
 
     Example:
         >>> from npexplore.golden import RouteRecord
@@ -79,10 +79,10 @@ class RouteRecord(Record, frozen=True, kw_only=True):
 
 
 class LabelRecord(Record, frozen=True, kw_only=True):
-    """An entry of the incoming label map: the labels that take the top's place, outermost first, none to pop it.
+    """An entry of the incoming label map: the labels that replace the top label, outermost first; none pops it.
 
-    With via or port the packet goes there; without, the router looks again, by the next label or by IP. ttl: the model
-    of RFC 3443.
+    With via or port the packet is sent there; without, the router looks up the next label, or the IP destination.
+    ttl: the model of RFC 3443.
     """
 
     label: int
@@ -93,7 +93,7 @@ class LabelRecord(Record, frozen=True, kw_only=True):
 
 
 class RoutesFile(Record, frozen=True, kw_only=True):
-    """A file of lines `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; gzip by its name (.gz)."""
+    """A file of lines `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; gzip if its name ends in .gz."""
 
     file: str
 
@@ -105,7 +105,7 @@ class DiffservRecord(Record, frozen=True, kw_only=True):
 
 
 class RouterFile(Record, frozen=True, kw_only=True):
-    """Schema of ROUTER.toml. The order of the ports gives them their numbers.
+    """Schema of ROUTER.toml. Ports are numbered in their order.
 
     Example:
         >>> from npexplore.golden import PortRecord, RouterFile, resolve_router

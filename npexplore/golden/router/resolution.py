@@ -1,8 +1,8 @@
 """Address resolution (`neighbours = "resolve"`): ARP (RFC 826) and neighbour discovery (RFC 4861 section 7).
 
-The router answers for its own addresses, learns from requests and replies, asks for addresses that packets wait for,
-and sends errors if nobody answers. It does not answer for anycast addresses: RFC 4861 section 7.2.7 asks for a random
-delay.
+The router answers requests for its own addresses, learns from requests and replies, sends requests for the addresses
+that packets wait for, and sends ICMP errors if no answer comes. It does not answer for anycast addresses, for which
+RFC 4861 section 7.2.7 requires a random delay.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from npexplore.golden.router.sides import Side, Side4, Side6
 from npexplore.golden.router.walk import Sent, Walk, Walk6
 
 ARP_TYPE = b"\x08\x06"
-LOCK = SECOND  # so long an answer does not change what another has just told
+LOCK = SECOND  # for this time, a further answer does not replace a MAC address just learned
 
 
 class Resolution:
-    """What a router knows and asks of its neighbours, in both families; it gives its sides their `resolver`."""
+    """Address resolution of a router in both families; sets the `resolver` of its sides."""
 
     def __init__(self, profile: Profile, ipv4: Side4, ipv6: Side6 | None) -> None:
         self._profile, self._ipv4, self._ipv6 = profile, ipv4, ipv6
@@ -50,23 +50,23 @@ class Resolution:
         self.ipv6 = replace(profile.ipv6, tell=self._tell6)
 
     def hold(self, walk: Walk[Any], reason: Reason) -> Reason:
-        """Keep those frames of a walk back that wait; return its reason, which may be that."""
-        before = sum(not sent.icmp for sent in walk.sent)
+        """Queue the frames of a walk that await resolution; return the reason, AWAITS_NEIGHBOUR if all of them wait."""
+        packet_count = sum(not sent.icmp for sent in walk.sent)
         for resolver in self._resolvers:
             walk.sent = resolver.hold(walk.sent, walk, walk.time_ns)
-        if reason or not before or any(not sent.icmp for sent in walk.sent):
+        if reason or not packet_count or any(not sent.icmp for sent in walk.sent):
             return reason
         return Reason.AWAITS_NEIGHBOUR
 
     def next_ns(self) -> int | None:
-        """Return when something happens next if nothing comes, None: never."""
-        return min((due for one in self._resolvers if (due := one.next_ns()) is not None), default=None)
+        """Return the time in ns of the next request or timeout, None if none is due."""
+        return min((due for resolver in self._resolvers if (due := resolver.next_ns()) is not None), default=None)
 
     def happen(self, time_ns: int) -> list[Sent]:
-        """Do what is due up to a time; return what is sent."""
+        """Send the requests and handle the timeouts that are due up to a time; return the frames sent."""
         out: list[Sent] = []
         while (due := self.next_ns()) is not None and due <= time_ns:
-            out += [sent for one in self._resolvers for sent in one.happen(due)]
+            out += [sent for resolver in self._resolvers for sent in resolver.happen(due)]
         return out
 
     def _ask4(self, port: int, address: int, sent: Sent) -> Sent:
@@ -84,9 +84,9 @@ class Resolution:
         return self._ipv4.router.ports[port].mac
 
     def _hear4(self, side: Side4, walk: Walk[Any]) -> Reason:
-        """Take a message of ARP: answer what is asked, learn who asks and who answers."""
-        port, own = walk.port, self._mac(walk.port)
-        if walk.frame[:6] != own and not walk.frame[0] & 1:
+        """Process an ARP message: answer requests, learn the MAC addresses of requests and replies."""
+        port, port_mac = walk.port, self._mac(walk.port)
+        if walk.frame[:6] != port_mac and not walk.frame[0] & 1:
             return Reason.OTHER_STATION
         message, resolver = read_arp(walk.frame[ETHERNET:]), side.resolver
         if message is None or resolver is None:
@@ -94,7 +94,7 @@ class Resolution:
         mac, sender, target = message.sender_mac, message.sender, message.target
         if target >> 28 == 0b1110 or target >> 24 == 127:
             return Reason.ARP
-        answer = Arp(REPLY, own, target, sender, mac)
+        answer = Arp(REPLY, port_mac, target, sender, mac)
         if not sender:  # RFC 5227 section 2.1.1: a probe
             if message.operation == REQUEST and target in side.own:
                 walk.sent.append(self._arp(port, mac, answer))
@@ -103,11 +103,11 @@ class Resolution:
             walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=True, create=True)
             walk.sent.append(self._arp(port, mac, answer))
             return Reason.ARP
-        known = resolver.entries.get((port, sender))
-        old = known is not None and walk.time_ns > known.set_ns + LOCK
-        # RFC 5227 section 3 (in an answer with its own MAC address for the target's, too)
-        announced = target == sender and (message.operation == REQUEST or message.target_mac == mac)
-        walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=old or announced, create=False)
+        entry = resolver.entries.get((port, sender))
+        unlocked = entry is not None and walk.time_ns > entry.set_ns + LOCK
+        # gratuitous ARP, RFC 5227 section 3; a reply must repeat its sender's MAC address as the target's
+        gratuitous = target == sender and (message.operation == REQUEST or message.target_mac == mac)
+        walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=unlocked or gratuitous, create=False)
         return Reason.ARP
 
     def _answers(self, side: Side4, port: int, sender: int, target: int) -> bool:
@@ -121,9 +121,9 @@ class Resolution:
         link, packet = self._ipv6.ports[port], packet_of(sent)
         assert link is not None
         source = int.from_bytes(packet[8:24], "big") if sent.frame[12:ETHERNET] == IPV6_TYPE else 0
-        singles = {*(own for own, _ in link.subnets), link.link_local}
+        unicast_addresses = {*(address_of_port for address_of_port, _ in link.subnets), link.link_local}
         message = Message(
-            SOLICITATION, source if source in singles else link.link_local, solicited_node(address), address,
+            SOLICITATION, source if source in unicast_addresses else link.link_local, solicited_node(address), address,
             self._mac(port),
         )  # fmt: skip
         return self._frame6(port, multicast_mac(message.destination), message)
@@ -132,7 +132,7 @@ class Resolution:
         return Sent(port, to + self._mac(port) + IPV6_TYPE + write_message(message), icmp=True)
 
     def _tell6(self, side: Side6, walk: Walk6, reason: Reason) -> None:
-        """Take a message of neighbour discovery; tell of all else what the profile tells."""
+        """Process a neighbour discovery message; pass other packets to the profile's `tell`."""
         message = read_message(walk.packet) if reason in (Reason.MULTICAST6, Reason.LOCAL_DELIVERY) else None
         if message is None:
             self._profile.ipv6.tell(side, walk, reason)
@@ -147,40 +147,40 @@ class Resolution:
                     (port, message.target), message.mac, walk.time_ns, override=override, create=False
                 )
             return
-        if message.target not in (*(own for own, _ in link.subnets), link.link_local):
+        if message.target not in (*(address for address, _ in link.subnets), link.link_local):
             return
-        many, source = address_kind(message.destination) is Kind.MULTICAST, message.source
+        to_multicast, source = address_kind(message.destination) is Kind.MULTICAST, message.source
         answer = Message(ADVERTISEMENT, message.target, source, message.target, self._mac(port), ROUTER | OVERRIDE)
         if not source:
-            everybody = answer._replace(destination=ALL_NODES)
-            walk.sent.append(self._frame6(port, multicast_mac(ALL_NODES), everybody))
+            to_all_nodes = answer._replace(destination=ALL_NODES)
+            walk.sent.append(self._frame6(port, multicast_mac(ALL_NODES), to_all_nodes))
             return
         if message.mac:
             walk.sent += resolver.learn((port, source), message.mac, walk.time_ns, override=True, create=True)
-        elif many and (port, source) not in resolver.entries and (port, source) not in side.neighbours:
+        elif to_multicast and (port, source) not in resolver.entries and (port, source) not in side.neighbours:
             return
-        flags = ROUTER | SOLICITED | (OVERRIDE if many else 0)
-        answer = answer._replace(flags=flags, mac=answer.mac if many else b"")
+        flags = ROUTER | SOLICITED | (OVERRIDE if to_multicast else 0)
+        answer = answer._replace(flags=flags, mac=answer.mac if to_multicast else b"")
         walk.sent.append(self._frame6(port, side.mac_of(port, source), answer))
 
     def _reached(self, side: Side6, port: int, address: int) -> bool:
-        """Say whether a packet for an address comes to this port's node: its own ones, and the groups that it is in."""
+        """Say whether the port receives packets to an address: one of its own, or a multicast group that it joins."""
         link = side.ports[port]
         assert link is not None
-        return address in (ALL_NODES, *link.own, *(solicited_node(own) for own in link.own))
+        return address in (ALL_NODES, *link.own, *(solicited_node(port_address) for port_address in link.own))
 
     def _failed(self, waiting: Waiting, time_ns: int) -> list[Sent]:
-        """Tell the sender of a packet that its next hop does not answer; `as_sent`: about what was to leave."""
+        """Send an error about a packet whose next hop does not answer; it quotes the outgoing packet if `as_sent`."""
         sent, walk = waiting
         six = sent.frame[12:ETHERNET] == IPV6_TYPE
         side: Side | None = self._ipv6 if six else self._ipv4
         rules: Rules[Any, Any] = self._profile.ipv6 if six else self._profile.ipv4
-        again = replace(walk, sent=[], time_ns=time_ns)
+        error_walk = replace(walk, sent=[], time_ns=time_ns)
         if rules.as_sent and side is not None and sent.frame[12:ETHERNET] == side.frame_type:
-            again.packet = packet_of(sent)
-        rules.tell(side, again, Reason.NO_NEIGHBOUR6 if six else Reason.NO_NEIGHBOUR)
-        self.hold(again, Reason.NO_NEIGHBOUR)
-        return again.sent
+            error_walk.packet = packet_of(sent)
+        rules.tell(side, error_walk, Reason.NO_NEIGHBOUR6 if six else Reason.NO_NEIGHBOUR)
+        self.hold(error_walk, Reason.NO_NEIGHBOUR)
+        return error_walk.sent
 
 
 def _unasked(side: Side, walk: Walk[Any]) -> Reason:
@@ -188,7 +188,7 @@ def _unasked(side: Side, walk: Walk[Any]) -> Reason:
 
 
 def _silent(side: Side, walk: Walk[Any], reason: Reason) -> None:
-    """Say nothing: messages of ARP were answered where they were heard."""
+    """Send nothing: the ARP stage has answered."""
 
 
 RESOLVING: Rules[Any, Any] = Rules(

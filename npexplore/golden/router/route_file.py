@@ -1,8 +1,8 @@
-"""The file of routes beside a ROUTER.toml: one line per route, gzip by its name, # begins a comment.
+"""Reads the file of routes beside a ROUTER.toml: one line per route, plain or gzip, # begins a comment.
 
-Lines are `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; behind `via ADDRESS` may stand `push LABEL/LABEL`, the
-outermost first. A full table has a million lines and a few dozen next hops: prefixes are read as columns, and
-what stands behind them is understood once for all lines that have the same words.
+Lines are `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; `push LABEL/LABEL`, outermost first, may follow
+`via ADDRESS`. A full table has a million lines and a few dozen next hops, so prefixes are read as columns, and the
+words behind them are parsed once for all lines with the same words.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _VIA, _DEVICE = re.compile(r"\bvia ([0-9a-fA-F]*[.:][0-9a-fA-F.:]+)"), re.compil
 class FileRoutes(NamedTuple):
     """A family's routes of a file as columns, in the order of lines.
 
-    value, length: prefixes. leads: the row of `records` that says where a route leads, which is the first line's with
-    these words, with its place.
+    value, length: prefixes. leads: for each route the row of `records` with its target. records: for each target the
+    place and the record of its first line.
     """
 
     value: NDArray[Any]
@@ -65,9 +65,9 @@ def read_routes(path: Path) -> RouteFile:
     lines = data.decode("utf-8-sig", "replace").splitlines()
     del data
     sides = (_Lines(path.name, IPV4), _Lines(path.name, IPV6))
-    for first in range(0, len(lines), LINES_AT_ONCE):
-        words = [" ".join(text.partition("#")[0].split()) for text in lines[first : first + LINES_AT_ONCE]]
-        numbers = [number for number, text in enumerate(words, start=first + 1) if text]
+    for begin in range(0, len(lines), LINES_AT_ONCE):
+        words = [" ".join(text.partition("#")[0].split()) for text in lines[begin : begin + LINES_AT_ONCE]]
+        numbers = [number for number, text in enumerate(words, start=begin + 1) if text]
         parts = [text.partition(" ") for text in words if text]
         of_six = [":" in prefix for prefix, _, _ in parts]
         for six, side in enumerate(sides):
@@ -78,7 +78,7 @@ def read_routes(path: Path) -> RouteFile:
 
 
 class _Lines:
-    """What was read of the lines of one family."""
+    """Collects the lines of one family."""
 
     def __init__(self, name: str, family: Family) -> None:
         self.name, self.family = name, family
@@ -87,16 +87,16 @@ class _Lines:
         self.columns = [(family.rows([]), np.zeros(0, np.uint8), np.zeros(0, np.int64))]
 
     def read(self, numbers: Sequence[int], parts: Sequence[tuple[str, str, str]], lines: Sequence[str]) -> None:
-        """Add the lines of some numbers, given as prefix, space and words behind it."""
-        known, leads = self.known, np.empty(len(parts), np.int64)
+        """Add lines. numbers: line numbers; parts: prefix, space and words behind it; lines: all lines of the file."""
+        row_of_words, targets = self.known, np.empty(len(parts), np.int64)
         prefixes = [prefix for prefix, _, _ in parts]
         for row, (prefix, _, behind) in enumerate(parts):
-            lead = known.get(behind, -1)
-            if lead < 0:
+            target = row_of_words.get(behind, -1)
+            if target < 0:
                 place = f"{self.name}:{numbers[row]}"
                 self.records.append((place, _record(place, prefix, behind, lines[numbers[row] - 1])))
-                lead = known[behind] = len(known)
-            leads[row] = lead
+                target = row_of_words[behind] = len(row_of_words)
+            targets[row] = target
         value, length, read = self.family.plain_prefixes(prefixes)
         for row in np.flatnonzero(~read).tolist():
             try:
@@ -104,12 +104,12 @@ class _Lines:
             except InputError as error:
                 raise InputError(f"{self.name}:{numbers[row]}: {error}{nearest(lines[numbers[row] - 1])}") from None
             value[row] = self.family.row(number)
-        self.columns.append((value, length, leads))
+        self.columns.append((value, length, targets))
 
     def routes(self) -> FileRoutes:
-        """Return all that was read."""
-        value, length, leads = (np.concatenate(parts) for parts in zip(*self.columns, strict=True))
-        return FileRoutes(value, length, leads, self.records)
+        """Return all routes added so far."""
+        value, length, targets = (np.concatenate(parts) for parts in zip(*self.columns, strict=True))
+        return FileRoutes(value, length, targets, self.records)
 
 
 def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:
@@ -125,7 +125,7 @@ def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:
 
 
 def nearest(line: str) -> str:
-    """Return what a line of `ip route` or a routing daemon is as a route, for messages; empty if that is unknown."""
+    """Return a hint for messages: a line of `ip route` or a routing daemon as a route of ours; "" if unclear."""
     words = line.split()
     prefix, via, device = (pattern.search(line) for pattern in (_PREFIX, _VIA, _DEVICE))
     target = f"via {via[1]}" if via else device[1] if device else next((w for w in words if w in KINDS[1:]), "")
@@ -137,7 +137,7 @@ def nearest(line: str) -> str:
 
 def _labels(place: str, text: str) -> list[int]:
     labels = [whole_number(label, hexadecimal=False) for label in text.split("/")]
-    known = [label for label in labels if label is not None]
-    if len(known) < len(labels):
+    numbers = [label for label in labels if label is not None]
+    if len(numbers) < len(labels):
         raise InputError(f"{place}: labels to push must be numbers like 16/17, without leading zeros, got {text!r}")
-    return known
+    return numbers

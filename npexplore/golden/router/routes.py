@@ -24,18 +24,18 @@ from npexplore.golden.router.ports import SMALLEST_MTU, Interface, Port, named_p
 from npexplore.golden.router.records import KINDS, RouteRecord
 
 NO_PORT = -1
-Placed = Iterable[tuple[str, RouteRecord]]  # records with the place that they come from
-_BELOW_LABELS = {IPV4: (SMALLEST_MTU, EXPLICIT_NULL4), IPV6: (SMALLEST_MTU6, EXPLICIT_NULL6)}  # what must be left; null
+Placed = Iterable[tuple[str, RouteRecord]]  # records, each with its place in the file for messages
+_BELOW_LABELS = {IPV4: (SMALLEST_MTU, EXPLICIT_NULL4), IPV6: (SMALLEST_MTU6, EXPLICIT_NULL6)}  # least MTU; null
 
 
 LARGEST_WEIGHT = 256
 
 
 class Hop(NamedTuple):
-    """Where a route leads: its kind (index of KINDS), the port, the next hop's address (0: the destination itself).
+    """A route's target: its kind (index of KINDS), port, and next hop's address (0: the destination itself).
 
-    stack: the labels that it pushes (golden/mpls/impose.py). source: the router's address in messages that go by it, 0:
-    the port's first one.
+    stack: the labels that the route pushes (golden/mpls/impose.py). source: the router's address in messages sent by
+    this route, 0: the port's first one.
     """
 
     kind: int
@@ -46,14 +46,14 @@ class Hop(NamedTuple):
 
 
 class NextHop(NamedTuple):
-    """One of several next hops of a route, with its share of the route's flows."""
+    """One of several next hops of a route, with its weight: flows are shared in proportion."""
 
     hop: Hop
     weight: int
 
 
 class Route(NamedTuple):
-    """A prefix (value, length), and where it leads, as of `Hop`; next_hops: all of several, the first of them as it."""
+    """A prefix (value, length) and its target as in `Hop`; next_hops: if there are several, all, the first as in it."""
 
     value: int
     length: int
@@ -69,8 +69,8 @@ class Route(NamedTuple):
 class RouteColumns:
     """Routes as columns: prefix (value, length), kind (index of KINDS), port, next hop (0: the destination itself).
 
-    stack: the place in Router.stacks of the labels that a route pushes; None: none does. source: as of `Hop`; None:
-    all 0. next_hops: the place in Router.next_hops of a route's next hops if it has several; None: none has.
+    stack: index in Router.stacks of the labels that a route pushes; None: no route pushes any. source: as in `Hop`;
+    None: all 0. next_hops: index in Router.next_hops of a route's next hops, 0 for one; None: no route has several.
     """
 
     value: NDArray[np.uint32]
@@ -87,7 +87,7 @@ class RouteColumns:
 
     @classmethod
     def of(cls, routes: Iterable[Route]) -> tuple[RouteColumns, tuple[bytes, ...], tuple[tuple[NextHop, ...], ...]]:
-        """Return routes as columns, with the stacks that they push and their several next hops; the first is empty."""
+        """Return routes as columns, their distinct stacks, and distinct groups of next hops; entry 0 is empty."""
         stacks: dict[bytes, int] = {b"": 0}
         several: dict[tuple[NextHop, ...], int] = {(): 0}
         rows = [
@@ -102,7 +102,7 @@ class RouteColumns:
     def followed(
         self, own: int, value: NDArray[np.uint32], length: NDArray[np.uint8], leads: NDArray[np.int64]
     ) -> RouteColumns:
-        """Return the first `own` routes, then one for each prefix that leads where row `own + leads` does."""
+        """Return the first `own` routes, then one per prefix with the target of row `own + leads`."""
         rows = np.concatenate([np.arange(own), own + leads])
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         routes = replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
@@ -113,7 +113,7 @@ class RouteColumns:
 
 @dataclass(frozen=True, eq=False)
 class RouteRows:
-    """Routes of IPv6 in their order: prefixes as columns, and the row of `leads` that says where each leads.
+    """IPv6 routes in their order: prefixes as columns, and for each the row of `leads` with its target.
 
     Example:
         >>> from npexplore.golden import load_router
@@ -144,14 +144,14 @@ class RouteRows:
 
     @classmethod
     def of(cls, routes: Sequence[Route]) -> RouteRows:
-        """Return routes as rows, each with where it leads."""
+        """Return routes as rows, each with a target of its own."""
         value = IPV6.rows([route.value for route in routes])
         return cls(value, np.array([r.length for r in routes], np.uint8), np.arange(len(routes)), tuple(routes))
 
     def followed(
         self, own: int, value: NDArray[np.uint64], length: NDArray[np.uint8], leads: NDArray[np.int64]
     ) -> RouteRows:
-        """Return the first `own` routes, then one for each prefix that leads where row `own + leads` does."""
+        """Return the first `own` routes, then one per prefix with the target of row `own + leads`."""
         return RouteRows(
             np.concatenate([self.value[:own], value]), np.concatenate([self.length[:own], length]),
             np.concatenate([self.lead[:own], own + leads]), self.leads,
@@ -161,12 +161,12 @@ class RouteRows:
 def resolve_routes(
     records: Placed, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
 ) -> list[Route]:
-    """Return the routes to the links' networks, then those of the records; raises InputError naming the place."""
+    """Return the routes to the links' networks, then the routes of records; raises InputError naming the place."""
     routes = [
-        Route(own & family.mask(length), length, 0, k, 0, source=own if number else 0)
+        Route(address & family.mask(length), length, 0, k, 0, source=address if number else 0)
         for k, link in enumerate(links)
         if link
-        for number, (own, length) in enumerate(link.networks)
+        for number, (address, length) in enumerate(link.networks)
     ]
     return routes + [resolve_route(place, record, ports, links, family) for place, record in records]
 
@@ -177,13 +177,13 @@ def resolve_route(
     """Return a record's route; raises InputError naming the place."""
     with told_at(place):
         prefix = family.prefix_pair(record.prefix)
-    one = record.via is not None or record.port is not None or bool(record.push)
+    has_target = record.via is not None or record.port is not None or bool(record.push)
     if record.kind != "unicast":
-        if one or record.next_hops:
+        if has_target or record.next_hops:
             raise InputError(f"{place}: a route of kind {record.kind} has neither via nor port, and pushes nothing")
         return Route(*prefix, KINDS.index(record.kind), NO_PORT, 0)
     if record.next_hops:
-        if one:
+        if has_target:
             raise InputError(f"{place}: a route with next_hops has neither via nor port, and pushes nothing")
         return _multipath(place, prefix, record, ports, links, family)
     port = None if record.port is None else named_port(place, record.port, ports)
@@ -199,7 +199,7 @@ def resolve_route(
 
 
 def _source(link: Interface | None, via: int) -> int:
-    """Return the router's address towards a next hop, 0 for the link's first one."""
+    """Return the router's source address towards a next hop, 0: the link's first address."""
     source = link.source_towards(via) if via and link and link.further else 0
     return 0 if link and source == link.address else source
 
@@ -210,15 +210,15 @@ def _multipath(
 ) -> Route:  # fmt: skip
     """Return a route with several next hops."""
     next_hops: list[NextHop] = []
-    for k, one in enumerate(record.next_hops):
+    for k, member in enumerate(record.next_hops):
         where = f"{place}: next_hops[{k}]"
-        if not 1 <= one.weight <= LARGEST_WEIGHT:
-            raise InputError(f"{where}: weight must be 1 to {LARGEST_WEIGHT}, got {one.weight}")
-        named = None if one.port is None else named_port(where, one.port, ports)
-        port, via = next_hop(where, one.via, named, ports, links, family)
-        if any(known.hop[1:3] == (port.number, via) for known in next_hops):
-            raise InputError(f"{where}: next hop {one.via} stands there twice; give it a weight instead")
-        next_hops.append(NextHop(Hop(0, port.number, via, source=_source(links[port.number], via)), one.weight))
+        if not 1 <= member.weight <= LARGEST_WEIGHT:
+            raise InputError(f"{where}: weight must be 1 to {LARGEST_WEIGHT}, got {member.weight}")
+        named = None if member.port is None else named_port(where, member.port, ports)
+        port, via = next_hop(where, member.via, named, ports, links, family)
+        if any(earlier.hop[1:3] == (port.number, via) for earlier in next_hops):
+            raise InputError(f"{where}: next hop {member.via} stands there twice; give it a weight instead")
+        next_hops.append(NextHop(Hop(0, port.number, via, source=_source(links[port.number], via)), member.weight))
     several = tuple(next_hops) if len(next_hops) > 1 else ()
     first = next_hops[0].hop
     return Route(*prefix, first.kind, first.port, first.via, source=first.source, next_hops=several)
@@ -227,7 +227,7 @@ def _multipath(
 def next_hop(
     place: str, text: str, port: Port | None, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
 ) -> tuple[Port, int]:
-    """Return a next hop's port (the one that is named, if any) and its address; raises InputError naming the place."""
+    """Return a next hop's port (`port` unless None) and its address; raises InputError naming the place."""
     with told_at(place):
         via = family.number(text)
     if family is IPV6 and address_kind(via) is Kind.LINK_LOCAL:
@@ -239,16 +239,16 @@ def next_hop(
             if fault := link.not_a_neighbour(via):
                 raise InputError(f"{place}: next hop {text} {fault}")
             return reached, via
-    there = [(one.name, link) for one, link in zip(ports, links, strict=True) if link]
-    known = ", ".join(f"{name} {family.prefix_text(link.network, link.length)}" for name, link in there)
-    raise InputError(f"{place}: next hop {text} is on no link that it may use (links: {known})")
+    links_by_port = [(candidate.name, link) for candidate, link in zip(ports, links, strict=True) if link]
+    networks = ", ".join(f"{name} {family.prefix_text(link.network, link.length)}" for name, link in links_by_port)
+    raise InputError(f"{place}: next hop {text} is on no link that it may use (links: {networks})")
 
 
 def _pushed(place: str, route: RouteRecord, mtu: int, smallest: int, null: int) -> bytes:
-    """Return the stack that a route pushes (`impose`), empty without.
+    """Return the label stack that a route pushes (as for `impose`), empty if it pushes none.
 
-    mtu: of the port it goes out by; smallest: what must be left below the labels; null: the explicit null of the
-    route's protocol, the only one that may stand at the bottom (RFC 3032 section 2.1).
+    mtu: of the outgoing port; smallest: the MTU that must remain below the labels; null: the explicit null label of
+    the route's protocol, the only explicit null allowed at the bottom (RFC 3032 section 2.1).
     """
     if not route.push:
         if route.ttl != "uniform":

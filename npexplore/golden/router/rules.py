@@ -1,4 +1,4 @@
-"""What a profile is: for each family its stages in order, and what is sent about a packet that left at one."""
+"""The form of a profile: for each family its stages in order, and the messages about dropped packets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _by_reference(_side: Side, _path: Heads) -> Callable[[Frames, Decided], Mess
 
 @dataclass(frozen=True)
 class Stage(Generic[S, H]):
-    """One step: `run` returns the reason to leave, or Reason.NONE to go on."""
+    """One step: `run` returns the reason for dropping the packet, or Reason.NONE to go on."""
 
     name: str
     clause: str
@@ -33,13 +33,13 @@ class Stage(Generic[S, H]):
 
 @dataclass(frozen=True)
 class Rules(Generic[S, H]):
-    """The stages of a family, what tells the sender why a packet left, and what the batch must know of them.
+    """The stages of a family, the messages about dropped packets (`tell`), and the facts that the batch form needs.
 
-    martians: the name of the list that stages of IPv4 go by. many_first: they tell multicast and limited broadcast
-    before martians. any_sender: one outside the link's network may be told of a better hop, too. whole_chain: stages of
-    IPv6 look at all extension headers. answers(side, port, sender, target): whether a question of ARP is answered;
-    None: by the link's addresses. as_sent: an error about a packet that waited in vain quotes it as it was to leave.
-    many_told: makes of a side and its frames' heads what settles the messages of a batch; by itself the reference does.
+    martians: the name of the martian list of the IPv4 stages. many_first: multicast and limited broadcast are checked
+    before martians. any_sender: senders outside the link's network get redirects, too. whole_chain: the IPv6 stages
+    read all extension headers. answers(side, port, sender, target): whether an ARP request is answered; None: if the
+    target is an address of the link. as_sent: an error about a packet without resolved next hop quotes the outgoing
+    packet. many_told: makes the batch form of the messages from a side and frame headers; default: the reference.
     """
 
     stages: tuple[Stage[S, H], ...]
@@ -58,7 +58,7 @@ Rules6 = Rules[Side6, Header6[int]]
 
 
 class Profile(NamedTuple):
-    """The rules that a router follows, for both families. switches: whether Policy may be set."""
+    """The rules that a router follows, for both families. switches: whether it has the switches of Policy."""
 
     name: str
     ipv4: Rules4

@@ -1,6 +1,6 @@
-"""What stages see of a router, a side for each family: its addresses, neighbours and routes, and its limit on messages.
+"""The sides of a router, one per family: addresses, neighbours, routes and the rate limit on messages.
 
-Stages are typed by sides, and forwarders hold them; this module knows neither.
+Stages read sides and forwarders own them; this module imports neither.
 """
 
 from __future__ import annotations
@@ -41,26 +41,27 @@ HASH_BITS = 31
 
 
 class Group(NamedTuple):
-    """Several next hops of a route: their numbers, and the largest hash of a flow that goes by each."""
+    """The next hops of a multipath route: their rows in Side.hops, and the largest flow hash that each takes."""
 
     hops: range
     bounds: tuple[int, ...]
 
 
 class Side(ABC):
-    """A family's side of a router; the side of one of its `ports` is None without an address of the family.
+    """A family's side of a router. ports: the port's interface, None for a port without an address of the family.
 
-    hops: the different places that routes lead to; `lpm` finds their numbers. groups: of those with several next hops,
-    as which the first stands among `hops`. vlans: the ports that are a VLAN on another one, by (port, VLAN's number).
-    resolver: what asks for neighbours, None where they are known. told: what a limit remembers of those it told.
+    hops: the different targets of routes; `lpm` returns rows of it. groups: by such a row, the next hops of multipath
+    routes; the row itself holds their first. vlans: number of a VLAN's port by (carrying port, VLAN number).
+    resolver: does address resolution, None if neighbours are configured. tokens: state of the limit on messages
+    (golden/linux/peer_limit.py).
     """
 
     family: ClassVar[Family]
     frame_type: ClassVar[bytes]
     no_route: ClassVar[Reason]
-    refusals: ClassVar[tuple[Reason, ...]]  # why nothing goes by a route, by its kind
-    failures: ClassVar[tuple[Reason, Reason, Reason]]  # none left to live, too long for the link, nobody there
-    read: Callable[[bytes], Any]  # the header of a packet
+    refusals: ClassVar[tuple[Reason, ...]]  # reason for dropping, by the route's kind
+    failures: ClassVar[tuple[Reason, Reason, Reason]]  # TTL expired, too long for the link, no neighbour
+    read: Callable[[bytes], Any]  # parses a packet's header
 
     def __init__(
         self, router: Router, ports: Sequence[Interface | None], neighbours: Mapping[tuple[int, int], bytes],
@@ -77,19 +78,19 @@ class Side(ABC):
         self._broadcasts = [port.broadcasts if port else frozenset() for port in ports]
 
     def _group(self, next_hops: Sequence[NextHop]) -> Group:
-        """Return several next hops as numbers of hops, which are added, each with the largest hash that it takes."""
-        first, total, weight, bounds = len(self.hops), sum(one.weight for one in next_hops), 0, []
-        for one in next_hops:
-            weight += one.weight
+        """Add several next hops to `hops`; return their rows, and the largest flow hash that each takes."""
+        first, total, weight, bounds = len(self.hops), sum(next_hop.weight for next_hop in next_hops), 0, []
+        for next_hop in next_hops:
+            weight += next_hop.weight
             bounds.append(((weight << HASH_BITS) + total // 2) // total - 1)
-        self.hops += [one.hop for one in next_hops]
+        self.hops += [next_hop.hop for next_hop in next_hops]
         return Group(range(first, len(self.hops)), tuple(bounds))
 
     def route(self, address: int, about: bytes | Flow | None = None, source: int = 0) -> Hop | None:
-        """Return where an address is routed, None without a route.
+        """Return the target of an address, None without a route.
 
-        about: the packet or flow that chooses one of several next hops, None: the first; source: the router's address
-        in a message, of which the next hops of its own network are preferred.
+        about: the packet or flow whose hash chooses one of several next hops, None: the first. source: the router's
+        address in a message; next hops with this source address are preferred.
         """
         hop = self.lpm.lookup(address)
         if hop is None:
@@ -99,7 +100,7 @@ class Side(ABC):
         return self.hops[hop]
 
     def route_by(self, port: int, address: int, about: bytes | Flow | None = None) -> Hop | None:
-        """Return where an address is routed among the routes by one port and those to nowhere, None without a route."""
+        """Return the target of an address among the routes by one port and those that drop, None without a route."""
         hop = self.table_by(port).lookup(address)
         if hop in self.groups:
             group = self.groups[hop]
@@ -110,28 +111,28 @@ class Side(ABC):
         return None if hop is None else self.hops[hop]
 
     def _chosen(self, group: Group, about: bytes | Flow, source: int = 0) -> Hop:
-        """Return the first of the next hops that suit best: by the source's network, then by the flow's hash."""
+        """Return the best next hop: one with this source address first, then the first whose bound covers the hash."""
         settings = self.router.linux
         if isinstance(about, Flow):
-            number = flow_hash(about, settings, whole=False)
+            hash_value = flow_hash(about, settings, whole=False)
         else:
-            number = flow_hash(flow_of(about, settings), settings)
+            hash_value = flow_hash(flow_of(about, settings), settings)
         hops = [self.hops[row] for row in group.hops]
         scores = [
-            2 * (source != 0 and self.source_by(hop) == source) + (number <= bound)
+            2 * (source != 0 and self.source_by(hop) == source) + (hash_value <= bound)
             for hop, bound in zip(hops, group.bounds, strict=True)
         ]
         return hops[scores.index(max(scores))]
 
     def ports_towards(self, address: int) -> set[int]:
-        """Return the ports that packets to an address may leave by, none without a route to somewhere."""
+        """Return the ports that packets to an address may leave by; empty without a unicast route."""
         hop = self.lpm.lookup(address)
         if hop is None or self.hops[hop].kind != UNICAST:
             return set()
         return {self.hops[row].port for row in (self.groups[hop].hops if hop in self.groups else (hop,))}
 
     def table_by(self, port: int) -> Lpm:
-        """Return the table of the routes by one port and those to nowhere, made when it is first asked for."""
+        """Return the table of the routes by one port and those that drop; it is built at the first call."""
         if port not in self._routes_by:
             self._routes_by[port] = self._lpm_by(port)
         return self._routes_by[port]
@@ -140,7 +141,7 @@ class Side(ABC):
     def _lpm_by(self, port: int) -> Lpm: ...
 
     def _rows_by(self, port: int, refusing: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the routes by a port as columns (value, length, hop); refusing: those to nowhere, too."""
+        """Return the routes by a port as columns (value, length, hop). refusing: with the routes that drop."""
         rows = self.lpm.routes()
         chosen = [hop.port == port if hop.kind == UNICAST else refusing for hop in self.hops]
         for number, group in self.groups.items():
@@ -149,21 +150,21 @@ class Side(ABC):
         return rows.value[matches], rows.length[matches], rows.next_hop[matches]
 
     def refusal(self, hop: Hop | None) -> Reason:
-        """Return why nothing goes where an address is routed, NONE if something does."""
+        """Return why a target drops packets (None: no route), Reason.NONE for a unicast target."""
         return self.no_route if hop is None else self.refusals[hop.kind]
 
     def framed(self, hop: Hop, next_hop: int, packet: bytes, mac: bytes | None = None) -> bytes:
-        """Return a packet in the frame that carries it over a link, below the labels that its route pushes.
+        """Return a packet's frame: MAC addresses, EtherType, the labels that its route pushes, and the packet.
 
-        mac: of whom it is for, if not of the next hop.
+        mac: the destination MAC address, None: that of the next hop.
         """
         to = self.mac_of(hop.port, next_hop) if mac is None else mac
         return to + self.router.ports[hop.port].mac + typed(packet, hop.stack, self.frame_type)
 
     def mac_of(self, port: int, address: int) -> bytes:
-        """Return the MAC address behind an address of a link: all, a neighbour's own, or the one at the other end.
+        """Return the MAC address for an address on a link: broadcast, a neighbour's, or the port's `peer_mac`.
 
-        Where neighbours are asked for, what stands for one that is not known (`router/neighbours.py`).
+        With address resolution it is a placeholder while unknown (`router/neighbours.py`).
         """
         if address in self._broadcasts[port]:
             return BROADCAST_MAC
@@ -172,31 +173,31 @@ class Side(ABC):
         return self.neighbours.get((port, address), self.router.ports[port].peer_mac)
 
     def known_mac(self, port: int, address: int) -> bytes:
-        """Return the MAC address behind an address of a link, empty for one that is not known yet."""
+        """Return the MAC address for an address on a link, empty while it is unknown."""
         mac = self.mac_of(port, address)
         return b"" if mac[0] == UNKNOWN else mac
 
     def reaches(self, port: int, address: int) -> bool:
-        """Say whether a frame to an address of a link finds somebody: anybody may be there, unless they are listed."""
+        """Say whether an address of a link may be a neighbour: any may, unless the port is `listed_only`."""
         listed = self.router.ports[port].listed_only
         return not listed or (port, address) in self.neighbours or address in self._broadcasts[port]
 
     def room(self, hop: Hop) -> int:
-        """Return how long a packet may be that goes by a route: its labels take from the link's MTU (RFC 3032 3.4)."""
+        """Return the longest packet in bytes for a route: the link's MTU less the labels (RFC 3032 section 3.4)."""
         return self.router.ports[hop.port].mtu - len(hop.stack)
 
     def source_by(self, hop: Hop) -> int:
-        """Return the router's address in messages that go by a route (RFC 1812 section 4.3.2.4)."""
+        """Return the source address of the router's messages by a route (RFC 1812 section 4.3.2.4)."""
         port = self.ports[hop.port]
         assert port is not None
         return hop.source or port.address
 
     def may_tell(self, time_ns: int) -> bool:
-        """Say whether the limit on messages leaves room for one, and take it."""
+        """Say whether the rate limit on messages allows one, and take a token if so."""
         return self.error_limit is None or self.error_limit.allow(time_ns)
 
     def explain(self, address: int) -> str:
-        """Return a sentence on where an address is routed."""
+        """Return a sentence that says where an address is routed."""
         hop, text = self.route(address), self.family.text
         if hop is None:
             return f"{text(address)} has no route"
@@ -204,15 +205,15 @@ class Side(ABC):
             return f"{text(address)} is in a route of kind {KINDS[hop.kind]}"
         route_hop = self.lpm.lookup(address)
         if route_hop in self.groups:
-            ways = [self.hops[row] for row in self.groups[route_hop].hops]
-            named = [f"{self.router.ports[way.port].name} via {text(way.via)}" for way in ways]
+            next_hops = [self.hops[row] for row in self.groups[route_hop].hops]
+            named = [f"{self.router.ports[next_hop.port].name} via {text(next_hop.via)}" for next_hop in next_hops]
             return f"{text(address)} goes out by one of {', '.join(named)}, as its flow is hashed"
         via = f" via {text(hop.via)}" if hop.via else ", on its link"
         return f"{text(address)} goes out by {self.router.ports[hop.port].name}{via}{told_stack(hop.stack)}"
 
 
 class Side4(Side):
-    """The IPv4 side, with the links as columns and the list of martians."""
+    """The IPv4 side; `links` has the links as columns, `martians` the list of martian addresses."""
 
     family, frame_type, no_route = IPV4, IPV4_TYPE, Reason.NO_ROUTE
     refusals = Reason.NONE, Reason.BLACKHOLE, Reason.UNREACHABLE, Reason.PROHIBITED
@@ -227,7 +228,9 @@ class Side4(Side):
         number, first, _ = alike(columns, len(routes))
         distinct = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
         lpm = with_room(LPMS[one_of("lookup", lookup, LPMS)], routes.value, routes.length, number.reshape(-1))
-        hops = [Hop(kind, port, via, router.stacks[row], own) for kind, port, via, row, own, _ in distinct.tolist()]
+        hops = [
+            Hop(kind, port, via, router.stacks[row], sender) for kind, port, via, row, sender, _ in distinct.tolist()
+        ]
         groups = {row: router.next_hops[k] for row, k in enumerate(distinct[:, -1].tolist()) if k}
         super().__init__(router, ports, router.neighbours, hops, groups, lpm, error_limit)
         self.martians, self.read, self.reassembly = martians, header4.read_header, Reassembly4()
@@ -247,30 +250,30 @@ class Side6(Side):
 
     def __init__(self, router: Router, six: Six, error_limit: TokenBucket | None) -> None:
         routes, numbers = six.routes, dict[tuple[Hop, tuple[NextHop, ...]], int]()
-        leads = [(Hop(*row[2:-1]), row.next_hops) for row in routes.leads]
-        number = np.array([numbers.setdefault(lead, len(numbers)) for lead in leads], np.int64)[routes.lead]
+        targets = [(Hop(*row[2:-1]), row.next_hops) for row in routes.leads]
+        number = np.array([numbers.setdefault(target, len(numbers)) for target in targets], np.int64)[routes.lead]
         lpm = SixLevelTrie.from_columns(routes.value, routes.length, number, word_bits=32)
         groups = {k: next_hops for k, (_, next_hops) in enumerate(numbers) if next_hops}
         super().__init__(router, six.ports, six.neighbours, [hop for hop, _ in numbers], groups, lpm, error_limit)
-        near = [Hop(UNICAST, k, 0) for k in range(len(six.ports))]  # where link-local addresses are routed by each port
-        self.hops += [hop for hop in near if hop not in self.hops]
+        attached = [Hop(UNICAST, k, 0) for k in range(len(six.ports))]  # targets of link-local addresses
+        self.hops += [hop for hop in attached if hop not in self.hops]
         self.read, self.reassembly, self._prefixes = header6.read_header, Reassembly(), (routes.value, routes.length)
 
     def begins_network(self, address: int) -> bool:
-        """Say whether an address is the first one of its route, and may be all routers' there (RFC 4291 2.6.1)."""
+        """Say whether an address begins a routed prefix, as Subnet-Router anycast addresses do (RFC 4291 2.6.1)."""
         return self._longest.get(address, 128) < 127
 
     @cached_property
     def _longest(self) -> dict[int, int]:
-        """The longest route that begins at an address."""
+        """The length of the longest routed prefix by its first address."""
         value, length = self._prefixes
         rows = IPV6.order(value, length)  # of equal addresses the last one is the longest
         return dict(zip(IPV6.numbers(value[rows]), length[rows].tolist(), strict=True))
 
     def _lpm_by(self, port: int) -> Lpm:
-        """Return the routes by a port alone, with that of link-local addresses (RFC 4291 section 2.5.6)."""
+        """Return the table of a port's routes, with the one to link-local addresses (RFC 4291 section 2.5.6)."""
         value, length, hop = self._rows_by(port, False)
-        near = IPV6.rows([LINK_LOCAL])
-        own = self.hops.index(Hop(UNICAST, port, 0))
-        columns = np.concatenate([near, value]), np.append([64], length), np.append([own], hop)
+        link_local = IPV6.rows([LINK_LOCAL])
+        attached_hop = self.hops.index(Hop(UNICAST, port, 0))
+        columns = np.concatenate([link_local, value]), np.append([64], length), np.append([attached_hop], hop)
         return SixLevelTrie.from_columns(*columns, word_bits=32)

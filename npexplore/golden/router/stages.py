@@ -1,4 +1,4 @@
-"""The stages of RFC 1812, in the order of its section 5.2.1.2, and the ICMP messages it asks for (section 4.3)."""
+"""The stages of RFC 1812, in the order of its section 5.2.1.2, and its ICMP messages (section 4.3)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from npexplore.golden.router.rules import Rules, Rules4, Stage
 from npexplore.golden.router.sides import UNICAST, Side, Side4
 from npexplore.golden.router.walk import Sent, Walk, Walk4
 
-UNFIT = (Silence.BROADCAST, Silence.LINK_BROADCAST, Silence.BAD_SOURCE)  # what no reply goes to
+UNFIT = (Silence.BROADCAST, Silence.LINK_BROADCAST, Silence.BAD_SOURCE)  # packets that get no reply
 DAY_MS = 86_400_000
 
 
 def link(side: Side, walk: Walk[Any]) -> Reason:
-    """Take the packet out of its frame, if it is of the side's family and for this router or for many."""
+    """Take the packet out of its frame, if it has the side's EtherType and is for this router or a MAC group."""
     frame = walk.frame
     if frame[12:ETHERNET] != side.frame_type:
         return Reason.NOT_IPV4
@@ -45,7 +45,7 @@ def link(side: Side, walk: Walk[Any]) -> Reason:
 
 
 def valid(side: Side4, walk: Walk4) -> Reason:
-    """Check the header; cut off what the link added behind the packet."""
+    """Check the header; remove the link's padding behind the packet."""
     reason = validate_ipv4(walk.packet)
     if not reason:
         walk.packet = walk.packet[: walk.header.total_length]
@@ -55,7 +55,7 @@ def valid(side: Side4, walk: Walk4) -> Reason:
 def martians(side: Side4, walk: Walk4) -> Reason:
     """Drop packets whose source or destination address is not allowed on a wire.
 
-    0.0.0.0 may ask everybody on its link (RFC 1122 section 3.2.1.3 (a), DHCP).
+    A packet from 0.0.0.0 to 255.255.255.255 is allowed (RFC 1122 section 3.2.1.3 (a), DHCP).
     """
     header = walk.header
     if header.source == 0 and header.destination == MAX_ADDRESS:
@@ -66,15 +66,15 @@ def martians(side: Side4, walk: Walk4) -> Reason:
 
 
 def reverse_path(side: Side4, walk: Walk4) -> Reason:
-    """Drop a packet whose source is not routed by the port it came in by, if reverse-path filtering is on."""
+    """Drop a packet whose source is not routed by its incoming port, if reverse-path filtering is on."""
     if not side.router.policy.reverse_path:
         return Reason.NONE
-    believed = walk.port in side.ports_towards(walk.header.source)
-    return Reason.NONE if believed else Reason.REVERSE_PATH
+    expected_port = walk.port in side.ports_towards(walk.header.source)
+    return Reason.NONE if expected_port else Reason.REVERSE_PATH
 
 
 def options(side: Side4, walk: Walk4) -> Reason:
-    """Read the options; the first fault ends the way."""
+    """Parse the options; drop the packet at the first fault."""
     walk.options = read_options(walk.packet)
     if walk.options.pointer is None:
         return Reason.NONE
@@ -83,11 +83,11 @@ def options(side: Side4, walk: Walk4) -> Reason:
 
 
 def deliver(side: Side4, walk: Walk4) -> Reason:
-    """Keep packets for the router itself and multicasts; a source route that is not at its end is followed."""
+    """Drop packets for the router itself and multicasts; follow a source route that is not at its end."""
     destination = walk.header.destination
     walk.kind = destination_kind(destination, side.links)
-    here = destination in side.router.ports[walk.port].broadcasts  # its link has seen it already
-    directed = side.router.policy.directed_broadcasts and not here
+    local = destination in side.router.ports[walk.port].broadcasts  # all on the incoming link have it
+    directed = side.router.policy.directed_broadcasts and not local
     reason = delivery(walk.kind, walk.link_broadcast, directed)
     walk.target = destination
     if reason is not Reason.LOCAL_DELIVERY:
@@ -124,16 +124,16 @@ def time_to_live(side: Side4, walk: Walk4) -> Reason:
 
 
 def wants_redirect(side: Side4, walk: Walk4) -> bool:
-    """Say whether the sender should be told of a better first hop; it could not put the labels of a route itself."""
+    """Say whether the sender should get a redirect; never for a labelled route, as hosts do not push labels."""
     assert walk.hop is not None
     if walk.hop.stack:
         return False
-    routed = walk.options.find(LOOSE_ROUTE, STRICT_ROUTE) is not None
-    return redirects(walk.port, walk.hop.port, walk.header.source, walk.next_hop, routed, side.links)
+    source_routed = walk.options.find(LOOSE_ROUTE, STRICT_ROUTE) is not None
+    return redirects(walk.port, walk.hop.port, walk.header.source, walk.next_hop, source_routed, side.links)
 
 
 def write_options(side: Side4, walk: Walk4) -> Reason:
-    """Record the route, stamp the time, let the source route take its step."""
+    """Update the options: record the route, stamp the time, advance the source route."""
     assert walk.hop is not None
     if walk.options.options:
         address = side.source_by(walk.hop)
@@ -156,7 +156,7 @@ def fit(side: Side4, walk: Walk4) -> Reason:
 
 
 def neighbour(side: Side4, walk: Walk4) -> Reason:
-    """Find the next hop on its link; then the packet is sure to leave, and a redirect may be sent."""
+    """Check that the next hop is on its link; after this last stage a redirect may be sent."""
     assert walk.hop is not None
     if not side.reaches(walk.hop.port, walk.next_hop):
         return Reason.NO_NEIGHBOUR
@@ -181,7 +181,7 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
 
 
 def put_together(side: Side4, walk: Walk4) -> bool:
-    """Say whether a packet for the router is whole; the last piece of one becomes it."""
+    """Say whether a packet for the router is whole; the fragment that completes a packet becomes this packet."""
     if not (walk.header.flags & MF or walk.header.fragment_offset):
         return True
     whole = side.reassembly.add(walk.packet, walk.options, walk.time_ns)
@@ -192,24 +192,24 @@ def put_together(side: Side4, walk: Walk4) -> bool:
 
 
 def reply(side: Side4, walk: Walk4, body: bytes) -> None:
-    """Send an ICMP reply from the address that was asked, a source route reversed (RFC 1122 section 3.2.2.6)."""
+    """Send an ICMP reply from the request's destination, a source route reversed (RFC 1122 section 3.2.2.6)."""
     packet = walk.packet
     if silence(packet, side.links, side.martians, link_broadcast=walk.link_broadcast) in UNFIT:
         return
-    target, back = reversed_source_route(packet, walk.options)
+    target, return_options = reversed_source_route(packet, walk.options)
     hop = side.route(target, packet)
     if hop is None or hop.kind != UNICAST or not side.reaches(hop.port, hop.via or target):
         return
     if not side.may_tell(walk.time_ns):
         return
     header = walk.header
-    message = write_packet(header.destination, target, body, options=back, tos=header.tos, protocol=ICMP)
+    message = write_packet(header.destination, target, body, options=return_options, tos=header.tos, protocol=ICMP)
     for piece in fragment(message, side.room(hop)).packets:
         walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, piece), icmp=True))
 
 
 def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
-    """Send an ICMP error about the packet as it came, by the way its source is routed."""
+    """Send an ICMP error about the packet as received, by the route to its source."""
     packet = walk.packet
     if silence(packet, side.links, side.martians, link_broadcast=walk.link_broadcast):
         return

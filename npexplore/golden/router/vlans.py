@@ -1,7 +1,7 @@
-"""Tags of virtual LANs (IEEE 802.1Q clause 9): the interface of a tagged frame, and the tags of outgoing frames.
+"""VLAN tags (IEEE 802.1Q clause 9): finds the interface of a tagged frame, and tags outgoing frames.
 
-A tag is 4 bytes behind the MAC addresses: its type, then priority and the number of the VLAN. Number 0 says nothing but
-the priority (clause 9.6): the frame is the port's own. Any other must be that of an interface `on` the port.
+A tag is 4 bytes behind the MAC addresses: its type, then priority and VLAN number. Number 0 means a priority without a
+VLAN (clause 9.6): the frame is for the port itself. Any other number must be that of an interface `on` the port.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TAG, MACS, NUMBER_BITS = 4, 12, 0xFFF
 
 
 def take_tags(side: Side, walk: Walk[Any]) -> Reason:
-    """Find the interface that a tagged frame is for; several tags of VLAN 0 may stand in front of each other."""
+    """Find the interface of a tagged frame and remove its tags; a frame may have several tags of VLAN 0."""
     frame, port = walk.frame, walk.port
     while frame[MACS:ETHERNET] in TAGS:
         if len(frame) < ETHERNET + TAG:
@@ -39,7 +39,7 @@ def take_tags(side: Side, walk: Walk[Any]) -> Reason:
 
 
 def tagged(ports: Sequence[Port], sent: Sent) -> Sent:
-    """Return a frame as it leaves: with the tag of its VLAN, by the port that carries it."""
+    """Return an outgoing frame with the tag of its VLAN, on the port that carries the VLAN."""
     port = ports[sent.port]
     if not port.vlan:
         return sent
@@ -48,7 +48,7 @@ def tagged(ports: Sequence[Port], sent: Sent) -> Sent:
 
 
 def silent(side: Side, walk: Walk[Any], reason: Reason) -> None:
-    """Drop silently: no interface has the frame's VLAN."""
+    """Send nothing: no interface is in the frame's VLAN."""
 
 
 TAGGED: Rules[Any, Any] = Rules(

@@ -1,4 +1,4 @@
-"""A packet's state on its way through the router's stages, and the outcome of its frame."""
+"""A packet's state as it passes the router's stages, and the outcome of its frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ H = TypeVar("H", Header[int], Header6[int])
 
 
 class Sent(NamedTuple):
-    """A frame that leaves by a port: the packet itself (or a piece of it), or an ICMP message of the router."""
+    """A frame sent by a port: the packet itself, a fragment of it, or a message that the router generates."""
 
     port: int
     frame: bytes
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Walk(Generic[H]):
-    """A packet and what is known of it; stages fill this in. `packet` are its bytes as they stand, without padding."""
+    """A packet and its state between stages, which fill it in. packet: its bytes, without padding of the link."""
 
     port: int
     frame: bytes
@@ -43,27 +43,27 @@ class Walk(Generic[H]):
     options: Any = None
     kind: Destination = Destination.ELSEWHERE
     hop: Hop | None = None
-    target: int = 0  # where it goes next on its way: the destination, or the next address of a source route
-    follow: bool = False  # a source route takes a step here
+    target: int = 0  # the address it is sent to: the destination, or the next address of a source route
+    follow: bool = False  # the router advances the source route
     redirect: bool = False
-    pointer: int = 0  # the wrong octet, for a Parameter Problem
-    tell: bool = True  # may a fault of its options be told?
-    mtu: int = 0  # of the link that is too small
+    pointer: int = 0  # offset of the wrong octet, for a Parameter Problem
+    tell: bool = True  # whether an error about its options may be sent
+    mtu: int = 0  # of the link that is too small, in bytes
     out: tuple[bytes, ...] = ()  # the packets to send
-    exposed: bytes = b""  # a frame to be decided anew: what came out below labels
+    exposed: bytes = b""  # a frame to decide anew, after its labels or tags are removed
     sent: list[Sent] = field(default_factory=list)
     _read: tuple[bytes, H] | None = None
 
     @property
     def header(self) -> H:
-        """The header as it stands; read again when the packet is another one."""
+        """The header of `packet`; parsed again when `packet` changes."""
         if self._read is None or self._read[0] is not self.packet:
             self._read = self.packet, self.read(self.packet)
         return self._read[1]
 
     @property
     def next_hop(self) -> int:
-        """The address on the link that it is sent to."""
+        """The next hop's address: the route's, or the target on an attached link."""
         assert self.hop is not None
         return self.hop.via or self.target
 
