@@ -1,7 +1,7 @@
 """The interface of elements: declared ports, push or pull, arguments, and the treatment of one packet.
 
-Ports and processing are those of Kohler et al., "The Click Modular Router", ACM TOCS 18(3), 2000, Sec. 2: a push output
-hands packets on, a pull input asks for them, an agnostic port is what its neighbour is.
+Ports and processing follow Kohler et al., "The Click Modular Router", ACM TOCS 18(3), 2000, Sec. 2: a push output
+sends packets, a pull input requests them, an agnostic port takes the kind of the port that it is connected to.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from npexplore.golden.reasons import Reason
 from npexplore.strict_input import Entry, whole_number
 
 KEYWORD = re.compile(r"([A-Z][A-Z0-9_]*)\s+(\S.*)", re.DOTALL)
-ANY = 1 << 16  # as many ports or arguments as one likes
+ANY = 1 << 16  # no upper limit on ports or arguments
 
 
 class Place(NamedTuple):
-    """Where something stands: file and line."""
+    """A place in a configuration: file and line."""
 
     file: str
     line: int
@@ -34,11 +34,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Pack:
-    """A packet on its way: its bytes, and what elements have noted about it.
+    """A packet in a graph: its bytes, and the annotations that elements set.
 
-    device: where it came in. paint: a small number, 0 unless painted. target: the address it is sent to on its way.
-    reason, pointer: what is wrong with it, told to the element that answers. fix_source: its source is still to be set.
-    network: where its IP header begins.
+    device: the incoming device. paint: a small number, 0 by default. target: destination address annotation.
+    reason, pointer: its fault, for the element that sends an ICMP error. fix_source: its source is yet to be set.
+    network: offset of its IP header.
     """
 
     data: bytes
@@ -53,11 +53,11 @@ class Pack:
 
     @property
     def packet(self) -> bytes:
-        """The IP packet: what begins where the IP header does."""
+        """The IP packet: the bytes from the IP header on."""
         return self.data[self.network :]
 
     def with_packet(self, packet: bytes, **notes: Any) -> Pack:
-        """Return the pack with another IP packet at the same place, and with other notes."""
+        """Return the pack with another IP packet at the same offset, and with changed annotations."""
         return replace(self, data=self.data[: self.network] + packet, **notes)
 
 
@@ -65,13 +65,13 @@ Out = Sequence[tuple[int, Pack]]
 
 
 class Element(ShownByArguments):
-    """One element of a graph; subclasses declare and say what they do.
+    """One element of a graph; subclasses declare their properties and process packets in `take`.
 
-    INPUTS, OUTPUTS: fewest and most ports. PROCESSING: inputs/outputs, a letter per port (h push, l pull, a agnostic),
-    the last for all further ones. ARGUMENTS: fewest and most. EXIT: the kind of exit where the graph ends here.
-    STORES: packets may rest here, so that a cycle may pass. TIMED: name of its row in a table of cycles.
-    IRRELEVANT: keywords `KEYWORD VALUE` that change no packet, each with the reason ("*": no argument does). Other
-    keywords are refused unless `configure` asks `self.said` for them. FREE: arguments have no keywords.
+    INPUTS, OUTPUTS: minimum and maximum number of ports. PROCESSING: inputs/outputs, a letter per port (h push, l pull,
+    a agnostic); the last letter holds for all further ports. ARGUMENTS: minimum and maximum number. EXIT: the kind of
+    exit, if packets leave the graph here. STORES: packets may rest here, so a cycle through it is allowed. TIMED: its
+    row in a table of cycles. IRRELEVANT: keywords `KEYWORD VALUE` that change no packet, each with the reason ("*": no
+    argument does). Other keywords are errors unless `configure` reads them from `self.said`. FREE: no keywords.
 
     Example:
         >>> from npexplore.golden import Graph
@@ -86,20 +86,20 @@ class Element(ShownByArguments):
     EXIT: ClassVar[str] = ""
     STORES: ClassVar[bool] = False
     TIMED: ClassVar[str] = ""
-    ENTRY: ClassVar[bool] = False  # packets come in here though it may have an input
-    DECLARES: ClassVar[bool] = False  # says something and has no packets
-    POSITIONS: ClassVar[tuple[str, ...]] = ()  # keywords of the first arguments, which all must be there
+    ENTRY: ClassVar[bool] = False  # packets enter the graph here, though it may have an input
+    DECLARES: ClassVar[bool] = False  # holds information only; no packets pass
+    POSITIONS: ClassVar[tuple[str, ...]] = ()  # keywords of the first arguments, all of which are required
     IRRELEVANT: ClassVar[Mapping[str, str]] = {}
     FREE: ClassVar[bool] = False
 
     def __init__(self, name: str, arguments: Sequence[str], place: Place) -> None:
         self.name, self.arguments, self.place = name, list(arguments), place
-        self.outputs = 1  # how many are connected; the graph sets it
-        self.named_outputs = 0  # how many the arguments name; `configure` sets it, all must be connected
-        self.names_all = False  # whether it has no others
+        self.outputs = 1  # number of connected outputs; the graph sets it
+        self.named_outputs = 0  # outputs that the arguments name; `configure` sets it, all must be connected
+        self.names_all = False  # whether it has only named outputs
         self.said = Entry(self.kind, self.kind, f"{self.kind} {name!r}", place.file, place.line)
         plain = [text for text in arguments if not self._is_keyword(text)]
-        for k, keyword in enumerate(self.POSITIONS):  # Click takes an argument by its place or by its name
+        for k, keyword in enumerate(self.POSITIONS):  # Click accepts an argument by position or by keyword
             if keyword in self.said.values:
                 plain.insert(k, str(self.said.values.pop(keyword)))
         least, most = self.ARGUMENTS
@@ -114,7 +114,7 @@ class Element(ShownByArguments):
         self.said.finish({self.kind: self.IRRELEVANT})
 
     def _is_keyword(self, text: str) -> bool:
-        """Note an argument `KEYWORD VALUE` under its keyword; return whether it is one."""
+        """Store an argument `KEYWORD VALUE` under its keyword; return whether the text is such an argument."""
         match = None if self.FREE or self.DECLARES or "*" in self.IRRELEVANT else KEYWORD.fullmatch(text)
         if match is None:
             return False
@@ -125,19 +125,19 @@ class Element(ShownByArguments):
 
     @property
     def kind(self) -> str:
-        """The class as it is written in a configuration."""
+        """The name of the class in a configuration."""
         return type(self).__name__
 
     def configure(self, *arguments: str) -> None:
         """Read the arguments; raises InputError or ValueError."""
 
     def processing(self, port: int, *, output: bool) -> str:
-        """Return h, l or a for a port."""
+        """Return the processing of a port: h push, l pull, a agnostic."""
         codes = self.PROCESSING.partition("/")[2 if output else 0]
         return codes[min(port, len(codes) - 1)]
 
     def take(self, pack: Pack, port: int) -> Out:
-        """Return (output, packet) for a packet that came in by a port; nothing: the packet rests here."""
+        """Return (output, packet) pairs for a packet that entered by a port; none: the packet rests here."""
         return [(0, pack)]
 
 
@@ -150,7 +150,7 @@ def number(text: str) -> int:
 
 
 def limited(what: str, text: str, most: int) -> int:
-    """Return a number from 0 to the most that a field holds; raises InputError."""
+    """Return a number from 0 to `most`, the largest that a field holds; raises InputError."""
     value = whole_number(text)
     if value is None or value > most:
         raise InputError(f"{what} must be 0 to {most}, got {text!r}")

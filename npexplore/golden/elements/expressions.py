@@ -1,9 +1,10 @@
-"""Expressions of IPFilter and IPClassifier, the language of Click's manual: `src net 10/8 && (tcp port www or udp)`.
+"""Parses the expressions of IPFilter and IPClassifier (Click's manual): `src net 10/8 && (tcp port www or udp)`.
 
 primitive: qualifiers [& MASK] [RELATION] VALUE; qualifiers are src, dst, src or|and dst, a protocol, a field (host,
 net, port, proto, vers, hl, len, id, tos, dscp, ttl, ect, ce, frag, unfrag, opt, win, type) or ip[POS:LEN],
 transp[POS:LEN].
-A bare value has the qualifiers of the primitive before it. not, and, or, side by side, ?:, brackets join primitives.
+A value without qualifiers takes those of the primitive before it. Operators: not, and (also juxtaposition), or, ?:,
+brackets.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ COMPARED: dict[str, Callable[[int, int], bool]] = {
     "=": int.__eq__, "==": int.__eq__, "!=": int.__eq__, "<": int.__ge__, ">": int.__gt__, "<=": int.__gt__,
     ">=": int.__ge__,
 }  # fmt: skip
-OPPOSITES = ("!=", "<", "<=")  # the opposite of =, >= and > among packets that have the field, as in Click
+OPPOSITES = ("!=", "<", "<=")  # complements of =, >= and >; as in Click, only for packets that have the field
 SYNTAX = (*COMPARED, "and", "&&", "not", "!", "(", "]", "[", ",", ";", "&")
 
 
 @dataclass(frozen=True)
 class _Primitive:
-    """What the words of one primitive say; empty: nothing."""
+    """The words of one primitive; empty values: not specified."""
 
     way: str = ""
     protocols: tuple[int, ...] | None = None
-    kind: str = ""  # a field's name, or `bytes` with `field`
+    kind: str = ""  # a field's name; `bytes`: the bits of `field`
     field: Field | None = None
     negated: bool = False  # `icmp not type 8` is one primitive: not icmp of type 8
 
@@ -69,7 +70,7 @@ def expression(text: str) -> Test:
 
 
 class _Reader:
-    """Reads one expression: ?: over or over and over not over primitives."""
+    """A recursive-descent parser of one expression; precedence from low to high: ?:, or, and, not."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -87,7 +88,7 @@ class _Reader:
         return self.at < len(self.words) and self.words[self.at] in words
 
     def take(self, *words: str) -> str:
-        """Take the next word if it is one of these."""
+        """Consume and return the next word if it is one of these, else return "" without consuming."""
         if not self.sees(*words):
             return ""
         self.at += 1
@@ -102,28 +103,28 @@ class _Reader:
         test = self.any_of()
         if test is None or not self.take("?"):
             return test
-        then = self.needed(self.ternary())
+        if_true = self.needed(self.ternary())
         if not self.take(":"):
             raise self.wrong()
-        condition, otherwise = test, self.needed(self.ternary())
-        return lambda packet: then(packet) if condition(packet) else otherwise(packet)
+        condition, if_false = test, self.needed(self.ternary())
+        return lambda packet: if_true(packet) if condition(packet) else if_false(packet)
 
     def any_of(self) -> Test | None:
-        first = self.all_of()
-        if first is None or not self.sees("or", "||"):
-            return first
-        tests = [first]
+        test = self.all_of()
+        if test is None or not self.sees("or", "||"):
+            return test
+        tests = [test]
         while self.take("or", "||"):
             tests.append(self.needed(self.all_of()))
-        return lambda packet: any(test(packet) for test in tests)
+        return lambda packet: any(alternative(packet) for alternative in tests)
 
     def all_of(self) -> Test | None:
         tests: list[Test] = []
         while True:
-            needed = bool(tests) and bool(self.take("and", "&&"))
+            after_and = bool(tests) and bool(self.take("and", "&&"))
             test = self.one()
             if test is None:
-                if needed:
+                if after_and:
                     raise self.wrong()
                 break
             tests.append(test)
@@ -151,12 +152,12 @@ class _Reader:
 
     def primitive(self) -> Test:
         start = self.at
-        said = self.qualifiers()
-        test = self.of_qualifiers(replace(said, negated=False), start)
-        return (lambda packet: not test(packet)) if said.negated else test
+        qualifiers = self.qualifiers()
+        test = self.of_qualifiers(replace(qualifiers, negated=False), start)
+        return (lambda packet: not test(packet)) if qualifiers.negated else test
 
     def of_qualifiers(self, said: _Primitive, start: int) -> Test:
-        """Read the rest of a primitive that began at word `start`."""
+        """Parse the rest of a primitive that began at word `start`; return its test."""
         bare = self.at == start
         if said.kind in BARE:
             self.before = said
@@ -174,42 +175,42 @@ class _Reader:
             self.before = replace(said, kind="proto")
             return of_protocols(said.protocols, lambda packet: True)
         if bare:
-            way = said.way or self.before.way
+            direction = said.way or self.before.way
             inherited = self.before.protocols if kind in ("port", "bytes") else None
-            said = replace(said, way=way, protocols=said.protocols or inherited, field=self.before.field)
+            said = replace(said, way=direction, protocols=said.protocols or inherited, field=self.before.field)
         said = replace(said, kind=kind)
         self.before = said
         return self.compared(said, relation or "=", value, network if mask is None else mask, mask is not None)
 
     def qualifiers(self) -> _Primitive:
-        said = _Primitive()
+        read = _Primitive()
         while self.at < len(self.words):
             word = self.words[self.at]
-            if word in ("src", "dst", "dest") and not said.way:
+            if word in ("src", "dst", "dest") and not read.way:
                 joint = self.words[self.at + 1 : self.at + 3]
                 both = word == "src" and joint in ([a, b] for a in ("or", "and", "||", "&&") for b in ("dst", "dest"))
-                way = "src" if word == "src" else "dst"
+                direction = "src" if word == "src" else "dst"
                 if both:
-                    way = "src or dst" if joint[0] in ("or", "||") else "src and dst"
-                said, self.at = replace(said, way=way), self.at + (3 if both else 1)
-            elif word in PROTOCOLS and said.protocols is None and not (said.kind == "type" and word != "icmp"):
-                said, self.at = replace(said, protocols=PROTOCOLS[word]), self.at + 1
-            elif word in (*ENDS, *FIELDS, *BARE, "opt") and not said.kind:
-                said, self.at = replace(said, kind=word), self.at + 1
+                    direction = "src or dst" if joint[0] in ("or", "||") else "src and dst"
+                read, self.at = replace(read, way=direction), self.at + (3 if both else 1)
+            elif word in PROTOCOLS and read.protocols is None and not (read.kind == "type" and word != "icmp"):
+                read, self.at = replace(read, protocols=PROTOCOLS[word]), self.at + 1
+            elif word in (*ENDS, *FIELDS, *BARE, "opt") and not read.kind:
+                read, self.at = replace(read, kind=word), self.at + 1
             elif word == "ether":
                 raise InputError(f"expression {self.text!r}: ether is not supported: expressions see IP packets")
-            elif word == "[" and not said.kind and self.at:
-                said = replace(said, kind="bytes", field=self.brackets(said.protocols))
+            elif word == "[" and not read.kind and self.at:
+                read = replace(read, kind="bytes", field=self.brackets(read.protocols))
             elif word == "ip":
                 self.at += 1
-            elif word in ("not", "!") and said != _Primitive():
-                said, self.at = replace(said, negated=not said.negated), self.at + 1
+            elif word in ("not", "!") and read != _Primitive():
+                read, self.at = replace(read, negated=not read.negated), self.at + 1
             else:
                 break
-        return said
+        return read
 
     def brackets(self, protocols: tuple[int, ...] | None) -> Field:
-        """Read `[POS:LEN]`, `[FIRST,LAST]` or `[POS]`: octets inside one word of 32 bits."""
+        """Parse `[POS:LEN]`, `[FIRST,LAST]` or `[POS]`: octets inside one aligned 32-bit word."""
         end = self.words.index("]", self.at) if "]" in self.words[self.at :] else len(self.words)
         inside = "".join(self.words[self.at + 1 : end])
         first, mark, last = inside.partition(":" if ":" in inside else ",")
@@ -222,7 +223,7 @@ class _Reader:
         return Field(protocols, 8 * position, 8 * size)
 
     def mask(self) -> int | None:
-        """Read `& MASK`, a number or an address."""
+        """Parse `& MASK`, a number or an address; return None without one."""
         if not self.take("&"):
             return None
         word = self.words[self.at] if self.at < len(self.words) else ""
@@ -231,37 +232,37 @@ class _Reader:
         return address(word) if value is None else value
 
     def value(self, said: _Primitive, bare: bool) -> tuple[str, int, int]:
-        """Return what a value is of, the value, and its mask; an empty kind: there is no value."""
+        """Parse a value; return the kind of its field, the value, and its mask; kind "": there is no value."""
         if self.at == len(self.words):
             return "", 0, 0
         word, kind = self.words[self.at], said.kind
-        held = [name for name, known in NAMES.items() if word in known and (not kind or kind == name)]
+        possible_kinds = [name for name, values in NAMES.items() if word in values and (not kind or kind == name)]
         if said.protocols is not None:
-            held = [name for name in held if carries(said.protocols, name)]
+            possible_kinds = [name for name in possible_kinds if carries(said.protocols, name)]
         if kind == "proto" and said.protocols is not None:
-            return "", 0, 0  # ip proto tcp, as tcp alone
+            return "", 0, 0  # `ip proto tcp` means `tcp`
         if kind == "proto" and word in PROTOCOLS:
             number = PROTOCOLS[word]
             if len(number) != 1:
                 raise self.wrong()
             self.at += 1
             return "proto", number[0], 0xFF
-        if len(held) > 1:
-            raise InputError(f"expression {self.text!r}: {word!r} may be of {' or '.join(held)}; say which")
-        if held:
+        if len(possible_kinds) > 1:
+            raise InputError(f"expression {self.text!r}: {word!r} may be of {' or '.join(possible_kinds)}; say which")
+        if possible_kinds:
             self.at += 1
-            return held[0], NAMES[held[0]][word], largest(held[0], said.field)
+            return possible_kinds[0], NAMES[possible_kinds[0]][word], largest(possible_kinds[0], said.field)
         number_ = whole_number(word)
         if number_ is not None and kind not in ("host", "net"):
             kind = kind or (self.before.kind if bare else "")
             if kind in ("", "host", "net", *BARE):
                 raise InputError(f"expression {self.text!r}: {word!r} is of no field; say port, or which field")
             self.at += 1
-            full = largest(kind, said.field or self.before.field)
-            if number_ > full:
+            maximum = largest(kind, said.field or self.before.field)
+            if number_ > maximum:
                 named = {"port": "a port", "proto": "a protocol", "type": "type of ICMP"}.get(kind, kind)
-                raise InputError(f"{named} must be 0 to {full}, got {word!r}")
-            return kind, number_, full
+                raise InputError(f"{named} must be 0 to {maximum}, got {word!r}")
+            return kind, number_, maximum
         return self.address_value(word, kind, said)
 
     def address_value(self, word: str, kind: str, said: _Primitive) -> tuple[str, int, int]:
@@ -291,21 +292,21 @@ class _Reader:
         return InputError(f"expression {self.text!r}: {kind} needs a value, got {word!r}")
 
     def compared(self, said: _Primitive, relation: str, value: int, mask: int, masked: bool) -> Test:
-        """Return the test of a primitive that is whole."""
+        """Return the test of a completely parsed primitive."""
         kind = said.kind
         if kind in ("host", "net", "opt") and relation not in (("=", "==", "!=") if kind != "opt" else ("=", "==")):
-            what, allowed = ("an address", "=, ==, !=") if kind != "opt" else ("a flag", "=, ==")
-            raise InputError(f"{what} cannot be compared by {relation!r} (supported: {allowed})")
+            operand, allowed = ("an address", "=, ==, !=") if kind != "opt" else ("a flag", "=, ==")
+            raise InputError(f"{operand} cannot be compared by {relation!r} (supported: {allowed})")
         if kind == "opt" and masked:
             raise InputError("a flag cannot have a mask")
         compare, opposite = COMPARED[relation], relation in OPPOSITES
         if kind == "opt":
             test: Test = of_field(Field((TCP,), 104, 8), lambda flags: flags & value == value)
             return of_protocols((TCP,), test)
-        wanted = value & mask if compare is int.__eq__ else value
+        expected = value & mask if compare is int.__eq__ else value
 
         def holds(number: int) -> bool:
-            return compare(number & mask, wanted)
+            return compare(number & mask, expected)
 
         if kind in ENDS:
             protocols = said.protocols or (TCP_OR_UDP if kind == "port" else None)

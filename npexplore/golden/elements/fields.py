@@ -1,6 +1,6 @@
-"""Fields of IPv4 and of what it carries, by the names of Click's filters, and tests of them on packets.
+"""Header fields of IPv4 and its transport protocols, by their names in Click's filters, and tests of them on packets.
 
-A field that is not all there, or behind the header of a later piece, holds in no relation.
+A test of a field fails for packets that do not hold the whole field, and for non-first fragments.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ICMP_NAMES = {
     "inforeq": 15, "inforeq-reply": 16, "maskreq": 17, "maskreq-reply": 18,
 }  # fmt: skip
 FLAGS = {"fin": 1, "syn": 2, "rst": 4, "psh": 8, "ack": 16, "urg": 32}
-NAMES = {"port": SERVICES, "opt": FLAGS, "type": ICMP_NAMES}  # of values, by the field that they belong to
+NAMES = {"port": SERVICES, "opt": FLAGS, "type": ICMP_NAMES}  # named values, by their field
 
 
 class Field(NamedTuple):
-    """Bits of a header: of IP (no protocols named) or of what it carries."""
+    """A bit field of the IP header (protocols None), or of the transport header of these protocols (empty: any)."""
 
     protocols: tuple[int, ...] | None
     bit: int
@@ -49,13 +49,13 @@ BARE = ("frag", "unfrag", "ce")
 
 
 def carries(protocols: Sequence[int], name: str) -> bool:
-    """Whether values of a name may be of these protocols."""
-    of = {"port": (TCP, UDP, DCCP), "opt": (TCP,), "type": (ICMP,)}[name]
-    return any(one in of for one in protocols) or not protocols
+    """Say whether one of these protocols (none: any) has the field."""
+    field_protocols = {"port": (TCP, UDP, DCCP), "opt": (TCP,), "type": (ICMP,)}[name]
+    return any(protocol in field_protocols for protocol in protocols) or not protocols
 
 
 def largest(kind: str, field: Field | None) -> int:
-    """Return the most that a value of a kind can be."""
+    """Return the largest value of a field."""
     if kind == "port":
         return 0xFFFF
     if kind == "opt":
@@ -72,27 +72,27 @@ def bare_test(kind: str) -> Test:
 
 
 def of_protocols(protocols: Sequence[int], test: Test) -> Test:
-    """Return a test of packets of these protocols alone; none: of any."""
+    """Return a test that also requires one of these protocols; none: any."""
     numbers = frozenset(protocols)
     return (lambda packet: packet[9] in numbers and test(packet)) if numbers else test
 
 
 def read_field(packet: bytes, field: Field) -> int | None:
-    """Return the bits of a field, None where it is not there or this is a later piece."""
+    """Return the value of a field, None if the packet does not hold it or is a non-first fragment."""
     base = 0
     if field.protocols is not None:
         if (packet[6] << 8 | packet[7]) & 0x1FFF:
             return None
         base = 4 * (packet[0] & 15)
-    first, last = field.bit // 8, (field.bit + field.bits + 7) // 8
-    if len(packet) < base + last:
+    begin, end = field.bit // 8, (field.bit + field.bits + 7) // 8
+    if len(packet) < base + end:
         return None
-    number = int.from_bytes(packet[base + first : base + last], "big")
-    return number >> 8 * last - field.bit - field.bits & (1 << field.bits) - 1
+    number = int.from_bytes(packet[base + begin : base + end], "big")
+    return number >> 8 * end - field.bit - field.bits & (1 << field.bits) - 1
 
 
 def of_field(field: Field, holds: Callable[[int], bool]) -> Test:
-    """Return a test of a field; packets without it fail."""
+    """Return a test of a field; it fails for packets without the field."""
 
     def test(packet: bytes) -> bool:
         number = read_field(packet, field)
@@ -102,7 +102,7 @@ def of_field(field: Field, holds: Callable[[int], bool]) -> Test:
 
 
 def of_ends(way: str, ends: Sequence[Field], holds: Callable[[int], bool], opposite: bool) -> Test:
-    """Return a test of source, destination, both or either (where nothing is said), or its opposite."""
+    """Return a test of the source, the destination, both, or either ("", "src or dst"); opposite: the complement."""
     chosen = {"src": ends[:1], "dst": ends[1:]}.get(way, ends)
     joined = all if way == "src and dst" else any
 

@@ -1,4 +1,4 @@
-"""Classifiers by expressions: IPFilter and IPClassifier, as `src net 10.0.0.0/8 && (tcp port 80 or udp)`."""
+"""Classifiers by expressions such as `src net 10.0.0.0/8 && (tcp port 80 or udp)`: IPFilter and IPClassifier."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ACTIONS = {"allow": 0, "deny": -1, "drop": -1}
 
 
 class IPClassifier(Element):
-    """The output of the first expression that fits: `IPClassifier(tcp dst port 80, src net 10.0.0.0/8, -)`."""
+    """Sends packets to the output of the first matching expression: `IPClassifier(tcp port 80, src net 10/8, -)`."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "classifier"
 
     def configure(self, *arguments: str) -> None:
-        """The expressions, one per output."""
+        """Parse the expressions, one per output."""
         self.tests = [(k, expression(text)) for k, text in enumerate(arguments)]
         self.named_outputs, self.names_all = len(self.tests), True
 
     def take(self, pack: Pack, port: int) -> Out:
-        """By the expression; what fits none ends here."""
+        """Send the packet to the output of the first matching expression; drop it if none matches."""
         packet = pack.packet
         whole = len(packet) >= 20 and read_header(packet).version == 4
         for output, test in self.tests if whole else ():
@@ -35,10 +35,10 @@ class IPClassifier(Element):
 
 
 class IPFilter(IPClassifier):
-    """The same with what to do in front: `IPFilter(allow src net 10.0.0.0/8, 1 icmp, deny all)`."""
+    """IPClassifier with an action in front of each expression: `IPFilter(allow src net 10/8, 1 icmp, deny all)`."""
 
     def configure(self, *arguments: str) -> None:
-        """Rules `allow|deny|drop|OUTPUT EXPRESSION`."""
+        """Parse the rules `allow|deny|drop|OUTPUT EXPRESSION`."""
         self.tests = []
         for text in arguments:
             action, _, rest = text.partition(" ")
@@ -50,5 +50,5 @@ class IPFilter(IPClassifier):
 
 
 def _refused(pack: Pack) -> Pack:
-    """Return a packet that a filter does not let pass."""
+    """Return the packet, marked as dropped by a filter."""
     return replace(pack, reason=Reason.PROHIBITED)

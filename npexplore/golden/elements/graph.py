@@ -1,7 +1,8 @@
-"""A graph of elements: checked before it runs, then run on real packets, priced by cycles an element.
+"""A graph of elements: it is checked, runs real packets, and sums the cycles of elements on their paths.
 
-Rules (Kohler et al., Sec. 2.2): every port is joined; a push output and a pull input have one partner; push meets push
-and pull meets pull; on a cycle packets rest somewhere. Outputs for errors may stay open: what leaves there is dropped.
+Rules (Kohler et al., Sec. 2.2): every port is connected; a push output and a pull input have one connection; push
+connects to push and pull to pull; every cycle has an element that stores packets. Error outputs may stay unconnected:
+packets that leave there are dropped.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from npexplore.golden.elements.rewriter import patterns
 from npexplore.golden.reasons import Reason
 from npexplore.paths import input_content, plain_text
 
-LONGEST = 1000  # elements on one packet's way
+LONGEST = 1000  # elements on one packet's path
 
 
 class Passage(NamedTuple):
-    """A packet's way through a graph: elements by name, how it left (device, switch, self, discard, drop, rest)."""
+    """A packet's path through a graph: element names, and its exit (device, switch, self, discard, drop, rest)."""
 
     path: tuple[str, ...]
     exit: str
@@ -33,7 +34,7 @@ class Passage(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way that packets may go: elements, the exit, cycles, and how many of some traffic went it (0: none asked)."""
+    """A possible path of packets: elements, exit, cycles, and the packets of a given traffic on it (0: no traffic)."""
 
     path: tuple[str, ...]
     exit: str
@@ -43,7 +44,7 @@ class Way(NamedTuple):
 
 @dataclass
 class Graph:
-    """Elements by name and their connections. Add and connect, or read a configuration; `check` before running.
+    """Elements by name and their connections. Use `add` and `connect`, then `check`; or read a configuration.
 
     Example:
         >>> from npexplore.golden import Graph
@@ -65,18 +66,18 @@ class Graph:
     def read(cls, text: str, file: str = "graph") -> Self:
         """Read and check a configuration."""
         graph, parsed = cls(), parse(text, file)
-        unknown = {one.kind: one.place for one in reversed(parsed.elements.values()) if one.kind not in ELEMENTS}
+        unknown = {node.kind: node.place for node in reversed(parsed.elements.values()) if node.kind not in ELEMENTS}
         if len(unknown) > 1:
-            places = sorted(unknown.items(), key=lambda one: one[1].line)
+            places = sorted(unknown.items(), key=lambda item: item[1].line)
             listed = ", ".join(f"{kind!r} (line {place.line})" for kind, place in places)
             raise InputError(f"{places[0][1]}: {len(unknown)} element classes are unknown: {listed}")
-        said = {kind: [text for one in parsed.elements.values() if one.kind == kind for text in one.arguments]
-                for kind in ("AddressInfo", "IPRewriterPatterns")}  # fmt: skip
-        with naming(read_names(said["AddressInfo"])), patterns(said["IPRewriterPatterns"]):
+        texts = {kind: [text for node in parsed.elements.values() if node.kind == kind for text in node.arguments]
+                 for kind in ("AddressInfo", "IPRewriterPatterns")}  # fmt: skip
+        with naming(read_names(texts["AddressInfo"])), patterns(texts["IPRewriterPatterns"]):
             for name, declared in parsed.elements.items():
                 graph._add(name, declared.kind, declared.arguments, declared.place)
-        for one in parsed.joined:
-            graph._join(one)
+        for link in parsed.joined:
+            graph._join(link)
         graph.check()
         return graph
 
@@ -110,11 +111,11 @@ class Graph:
     # ---- checks
 
     def check(self) -> None:
-        """Check that the graph can work before any packet comes; raises InputError that says where it cannot."""
+        """Check the rules of connections, processing and cycles; raises InputError with the place."""
         for name, element in self.elements.items():
             for output in (False, True):
                 self._check_ports(name, element, output)
-            element.outputs = len({one.source.port for one in self.joined if one.source.element == name})
+            element.outputs = len({link.source.port for link in self.joined if link.source.element == name})
         self._check_processing()
         self._check_cycles()
 
@@ -122,19 +123,19 @@ class Graph:
         least, most = element.OUTPUTS if output else element.INPUTS
         if output:
             least, most = max(least, element.named_outputs), element.named_outputs if element.names_all else most
-        ends = [one.source if output else one.target for one in self.joined]
+        ends = [link.source if output else link.target for link in self.joined]
         used = {end.port for end in ends if end.element == name}
         word = "output" if output else "input"
         for port in used:
             if port >= most:
-                place = next(one.place for one, end in zip(self.joined, ends, strict=True) if end == Port(name, port))
+                place = next(link.place for link, end in zip(self.joined, ends, strict=True) if end == Port(name, port))
                 raise InputError(f"{place}: {element.kind} {name!r} has {most} {word}s, got {word} {port}")
-        for port in range(max(least, *(p + 1 for p in used)) if used else least):
+        for port in range(max(least, *(port_number + 1 for port_number in used)) if used else least):
             if port not in used:
                 raise InputError(f"{element.place}: {word} {port} of {element.kind} {name!r} is not connected")
 
     def _check_processing(self) -> None:
-        """Settle what agnostic elements are by their neighbours; push must not meet pull."""
+        """Derive push or pull for agnostic elements from their neighbours; push must not be connected to pull."""
         settled: dict[tuple[str, int, bool], str] = {}
 
         def code(end: Port, output: bool) -> str:
@@ -143,50 +144,50 @@ class Graph:
         changed = True
         while changed:
             changed = False
-            for one in self.joined:
-                source, target = code(one.source, True), code(one.target, False)
+            for link in self.joined:
+                source, target = code(link.source, True), code(link.target, False)
                 if source != target and "a" not in (source, target):
                     words = {"h": "push", "l": "pull"}
                     raise InputError(
-                        f"{one.place}: {words[source]} output {one.source.port} of {one.source.element!r} meets "
-                        f"{words[target]} input {one.target.port} of {one.target.element!r}; a Queue goes between"
+                        f"{link.place}: {words[source]} output {link.source.port} of {link.source.element!r} meets "
+                        f"{words[target]} input {link.target.port} of {link.target.element!r}; a Queue goes between"
                     )
-                for end, mine, other in ((one.source, source, target), (one.target, target, source)):
-                    if mine == "a" and other != "a":
-                        changed |= self._settle(settled, end.element, other)
+                for end, end_code, peer_code in ((link.source, source, target), (link.target, target, source)):
+                    if end_code == "a" and peer_code != "a":
+                        changed |= self._settle(settled, end.element, peer_code)
         for end, output in dict.fromkeys(self._ends()):
             if code(end, output) == ("l" if not output else "h"):
-                places = [one.place for one in self.joined if (one.source if output else one.target) == end]
+                places = [link.place for link in self.joined if (link.source if output else link.target) == end]
                 if len(places) > 1:
                     word = "push output" if output else "pull input"
                     raise InputError(f"{places[1]}: {word} {end.port} of {end.element!r} is connected twice")
 
     def _ends(self) -> list[tuple[Port, bool]]:
         """Return the ports at both ends of each connection, and whether each is an output."""
-        return [(one.source, True) for one in self.joined] + [(one.target, False) for one in self.joined]
+        return [(link.source, True) for link in self.joined] + [(link.target, False) for link in self.joined]
 
     def _settle(self, settled: dict[tuple[str, int, bool], str], name: str, code: str) -> bool:
-        """All agnostic ports of an element are the same."""
-        new = False
+        """Set all agnostic ports of an element to a code; return whether any was unset."""
+        changed = False
         for end, output in self._ends():
             key, declared = (*end, output), self.elements[end.element].processing(end.port, output=output)
             if end.element == name and key not in settled and declared == "a":
                 settled[key] = code
-                new = True
-        return new
+                changed = True
+        return changed
 
     def _check_cycles(self) -> None:
         state: dict[str, int] = {}
 
         def visit(name: str, way: tuple[str, ...]) -> None:
             state[name] = 1
-            for one in self.joined:
-                target = one.target.element
-                if one.source.element != name or self.elements[target].STORES:
+            for link in self.joined:
+                target = link.target.element
+                if link.source.element != name or self.elements[target].STORES:
                     continue
                 if state.get(target) == 1:
-                    circle = [*way[way.index(target) :], target]
-                    raise InputError(f"{one.place}: a cycle without a queue: {' -> '.join(circle)}")
+                    cycle = [*way[way.index(target) :], target]
+                    raise InputError(f"{link.place}: a cycle without a queue: {' -> '.join(cycle)}")
                 if target not in state:
                     visit(target, (*way, target))
             state[name] = 2
@@ -198,7 +199,7 @@ class Graph:
     # ---- running
 
     def entries(self) -> dict[str, str]:
-        """Return the names of the elements where packets come in, by device."""
+        """Return the names of the elements where packets enter the graph, by device."""
         entries = {}
         for name, element in self.elements.items():
             if (element.INPUTS == (0, 0) or element.ENTRY) and not element.DECLARES:
@@ -206,21 +207,21 @@ class Graph:
         return entries
 
     def run(self, device: str, frame: bytes) -> list[Passage]:
-        """Send a frame in by a device; return its path and those of all packets it causes. Raises UnknownNameError."""
+        """Send a frame in by a device; return the paths of it and of all packets it causes. Raises UnknownNameError."""
         entries = self.entries()
-        first = entries[one_of("device", device, entries)]
+        entry = entries[one_of("device", device, entries)]
         pack = Pack(frame, device, link_broadcast=bool(frame[:1] and frame[0] & 1))
-        todo: list[tuple[str, int, Pack, tuple[str, ...]]] = [(first, 0, pack, ())]
+        todo: list[tuple[str, int, Pack, tuple[str, ...]]] = [(entry, 0, pack, ())]
         passages: list[Passage] = []
         while todo:
-            name, port, pack, before = todo.pop()
-            element, path = self.elements[name], (*before, name)
+            name, port, pack, visited = todo.pop()
+            element, path = self.elements[name], (*visited, name)
             if len(path) > LONGEST:
                 raise InputError(f"{element.place}: a packet goes round for more than {LONGEST} elements")
-            if element.EXIT and before:
+            if element.EXIT and visited:
                 passages.append(Passage(path, element.EXIT, pack))
                 continue
-            outputs = element.take(pack, port) if before else [(0, pack)]
+            outputs = element.take(pack, port) if visited else [(0, pack)]
             if not outputs:
                 passages.append(Passage(path, "rest", pack))
             for output, changed in reversed(outputs):
@@ -234,7 +235,7 @@ class Graph:
     # ---- cycles
 
     def cycles(self, path: Iterable[str], cost: Mapping[str, float]) -> float:
-        """Return the cycles of a way; `cost` by element name, class, or row of a table (`TIMED`). What is none is 0."""
+        """Return the cycles of a path. cost: cycles by element name, class, or `TIMED`; elements without any cost 0."""
         total = 0.0
         for name in path:
             element = self.elements[name]
@@ -248,15 +249,15 @@ class Graph:
         def follow(name: str, path: tuple[str, ...]) -> None:
             if self.elements[name].EXIT:
                 paths.append(Way(path, self.elements[name].EXIT, self.cycles(path, prices)))
-            for end in [one.target.element for one in self.joined if one.source.element == name]:
-                if end not in path:
-                    follow(end, (*path, end))
+            for target in [link.target.element for link in self.joined if link.source.element == name]:
+                if target not in path:
+                    follow(target, (*path, target))
 
-        for first in self.entries().values():
-            follow(first, (first,))
-        return sorted(paths, key=lambda way: -way.cycles)
+        for entry in self.entries().values():
+            follow(entry, (entry,))
+        return sorted(paths, key=lambda priced: -priced.cycles)
 
     def traffic(self, frames: Iterable[tuple[str, bytes]], cost: Mapping[str, float] | None = None) -> list[Way]:
-        """Run frames (device, bytes) and return the paths that they took, the most frequent first."""
-        gone = Counter((p.path, p.exit) for device, frame in frames for p in self.run(device, frame))
-        return [Way(path, left, self.cycles(path, cost or {}), n) for (path, left), n in gone.most_common()]
+        """Run frames (device, bytes); return their paths, the most frequent first."""
+        counts = Counter((p.path, p.exit) for device, frame in frames for p in self.run(device, frame))
+        return [Way(path, end, self.cycles(path, cost or {}), count) for (path, end), count in counts.most_common()]

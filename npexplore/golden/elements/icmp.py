@@ -27,19 +27,19 @@ ERROR_TTL, REPLY_TTL = 200, 255
 
 
 class ICMPError(Element):
-    """Answers a packet with an ICMP error where one may be sent: `ICMPError(10.0.0.1, timeexceeded, transit)`.
+    """Answers a packet with an ICMP error if one may be sent: `ICMPError(10.0.0.1, timeexceeded, transit)`.
 
-    BADADDRS: addresses besides groups and 255.255.255.255 whose packets are not answered. MTU: the longest error, 576
-    unless told. PMTU: the MTU that an error "fragmentation needed" tells. SET_FIX_ANNO false: FixIPSrc leaves its
-    source.
+    BADADDRS: packets from or to these addresses get no error; nor do multicast and 255.255.255.255. MTU: the longest
+    error in bytes, default 576. PMTU: the MTU in "fragmentation needed" errors. SET_FIX_ANNO false: FixIPSrc does not
+    change its source.
     """
 
-    PROCESSING, ARGUMENTS, STORES = "h/h", (2, 4), True  # it never answers its own answers
+    PROCESSING, ARGUMENTS, STORES = "h/h", (2, 4), True  # an error causes no further error, so a cycle is safe
 
     POSITIONS: ClassVar[tuple[str, ...]] = ("SRC", "TYPE")
 
     def configure(self, *arguments: str) -> None:
-        """The router's address, type and code by name or number, addresses to leave alone."""
+        """Read the router's address, type and code by name or number, and the addresses of BADADDRS."""
         self.address = address(arguments[0])
         kind, code = arguments[1].lower(), self.said.value("CODE", arguments[2] if len(arguments) > 2 else "0").lower()
         self.type = ICMP_TYPES[kind] if kind in ICMP_TYPES else limited("type of ICMP", kind, 255)
@@ -48,7 +48,7 @@ class ICMPError(Element):
         codes = ICMP_CODES.get(self.type, {})
         self.code = codes[code] if code in codes else limited("code of ICMP", code, 255)
         bad = self.said.value("BADADDRS", arguments[3] if len(arguments) > 3 else "")
-        self.unanswered = {address(named(one, "ip")) for one in bad.split()}
+        self.unanswered = {address(named(bad_address, "ip")) for bad_address in bad.split()}
         self.mtu = number(self.said.value("MTU", "576"))
         self.path_mtu = limited("PMTU", self.said.value("PMTU", "0"), 0xFFFF)
         self.fixes = truth("SET_FIX_ANNO", self.said.value("SET_FIX_ANNO", "true"))
@@ -57,7 +57,7 @@ class ICMPError(Element):
         self.identification = 0
 
     def _silent(self, packet: bytes) -> bool:
-        """Whether no error may be sent about a packet (RFC 1812 section 4.3.2.7)."""
+        """Say whether no error may be sent about a packet (RFC 1812 section 4.3.2.7)."""
         size = 4 * (packet[0] & 15) if packet else 0
         if len(packet) < 20 or (packet[6] & 0x1F) << 8 | packet[7]:
             return True
@@ -68,7 +68,7 @@ class ICMPError(Element):
         return no_host or packet[12] in (0, 127) or packet[12] >= 240
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The message to the sender, or the packet's end."""
+        """Return the error to the sender, or drop the packet."""
         packet = pack.packet
         route = self._source_route(packet, pack.pointer) if not self._silent(packet) else None
         redirected = route is not None and len(route) > 0 and self.type == REDIRECT
@@ -92,40 +92,40 @@ class ICMPError(Element):
         return [(0, Pack(with_checksum(head) + message, pack.device, target=target, fix_source=self.fixes))]
 
     def _source_route(self, packet: bytes, pointer: int) -> bytes:
-        """Return the option that leads back by the recorded part of a source route (RFC 1812 section 4.3.2.6)."""
+        """Return the option with the recorded part of a source route reversed (RFC 1812 section 4.3.2.6), or b""."""
         for option in read_options(packet).options:
             octets = option.octets
             if option.kind not in SOURCE_ROUTES or len(octets) < 3:
                 continue
             if octets[2] < 4 or octets[2] % 4 or octets[2] > len(octets) + 1:
                 continue
-            about = (self.type, self.code) == (PARAMETER_PROBLEM, 0)
-            if about and option.offset <= pointer < option.offset + len(octets):
+            reports_parameter = (self.type, self.code) == (PARAMETER_PROBLEM, 0)
+            if reports_parameter and option.offset <= pointer < option.offset + len(octets):
                 return b""
-            passed = octets[3 : octets[2] - 1]
-            slots = [passed[at : at + 4] for at in range(0, len(passed) - 3, 4)]
-            back = bytes([octets[0], octets[2] - 1, 4]) + b"".join(reversed(slots))
-            return back + bytes(-len(back) % 4)
+            recorded = octets[3 : octets[2] - 1]
+            slots = [recorded[at : at + 4] for at in range(0, len(recorded) - 3, 4)]
+            option_back = bytes([octets[0], octets[2] - 1, 4]) + b"".join(reversed(slots))
+            return option_back + bytes(-len(option_back) % 4)
         return b""
 
 
 class ICMPPingResponder(Element):
-    """Answers echo requests (RFC 792), with TTL 255 and unfragmented; all else leaves by output 1."""
+    """Answers echo requests (RFC 792), with TTL 255 and unfragmented; other packets leave by output 1."""
 
     OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (0, 0)
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The reply; its checksums are changed, not computed (RFC 1624)."""
+        """Return the reply; its checksums are updated incrementally (RFC 1624)."""
         packet = pack.packet
         start = 4 * (packet[0] & 15) if packet else 0
         if len(packet) < start + 8 or packet[9] != ICMP or packet[start] != ECHO:
             return [(1, pack) if self.outputs > 1 else (-1, replace(pack, reason=Reason.LOCAL_DELIVERY))]
-        place, life = packet[6] << 8 | packet[7], packet[8] << 8 | packet[9]
-        total = update_checksum(packet[10] << 8 | packet[11], place, 0)
-        total = update_checksum(total, life, REPLY_TTL << 8 | ICMP)
+        fragment_word, ttl_protocol = packet[6] << 8 | packet[7], packet[8] << 8 | packet[9]
+        total = update_checksum(packet[10] << 8 | packet[11], fragment_word, 0)
+        total = update_checksum(total, ttl_protocol, REPLY_TTL << 8 | ICMP)
         head = packet[:6] + bytes([0, 0, REPLY_TTL, ICMP]) + total.to_bytes(2, "big") + packet[16:20] + packet[12:16]
-        old = packet[start + 2] << 8 | packet[start + 3]
-        inner = update_checksum(old, ECHO << 8 | packet[start + 1], 0)
-        reply = head + packet[20:start] + bytes(2) + inner.to_bytes(2, "big") + packet[start + 4 :]
+        icmp_sum = packet[start + 2] << 8 | packet[start + 3]
+        reply_sum = update_checksum(icmp_sum, ECHO << 8 | packet[start + 1], 0)
+        reply = head + packet[20:start] + bytes(2) + reply_sum.to_bytes(2, "big") + packet[start + 4 :]
         target = int.from_bytes(packet[12:16], "big")
         return [(0, pack.with_packet(reply, target=target, paint=0))]

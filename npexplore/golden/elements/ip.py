@@ -22,18 +22,18 @@ ADDRESS_AT = {"src": 12, "dst": 16}  # offsets in the header
 
 
 class CheckIPHeader(Element):
-    """What fails the checks of RFC 1812 section 5.2.2 leaves by output 1; sources to refuse are in the argument.
+    """Checks the IP header (RFC 1812 section 5.2.2) and refuses listed sources; bad packets leave by output 1.
 
-    `INTERFACES 10.0.0.1/8`: no source is a broadcast address of these networks, 0.0.0.0 or 255.255.255.255, unless the
-    packet is for one of these addresses. BADSRC, GOODDST: the same two lists, which it replaces. CHECKSUM false: sums
-    are not looked at.
+    BADSRC: refused sources, except in packets to an address of GOODDST. `INTERFACES 10.0.0.1/8` replaces both lists:
+    refused are the broadcast addresses of these networks, 0.0.0.0 and 255.255.255.255, except in packets to the
+    interfaces' addresses. CHECKSUM false: checksums are not checked.
     """
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, 2), "checkipheader"
     IRRELEVANT: ClassVar[Mapping[str, str]] = dict.fromkeys(("VERBOSE", "DETAILS"), "what is printed and counted")
 
     def configure(self, *arguments: str) -> None:
-        """Addresses that are no sources, blank-separated, and the header's offset, or by keywords."""
+        """Read the refused sources, blank-separated, and the header's offset, or keywords."""
         offsets = [text for text in arguments if text.isdigit()]
         lists = [text for text in arguments if not text.isdigit()]
         if len(offsets) > 1 or len(lists) > 1:
@@ -41,17 +41,17 @@ class CheckIPHeader(Element):
         self.offset = number(self.said.value("OFFSET", offsets[0] if offsets else "0"))
         self.sums = truth("CHECKSUM", self.said.value("CHECKSUM", "true"))
         interfaces = self.said.value("INTERFACES", "").split()
-        self.refused = {address(one) for one in self.said.value("BADSRC", "").split()}
-        self.welcome = {address(one) for one in self.said.value("GOODDST", "").split()}
+        self.refused = {address(network) for network in self.said.value("BADSRC", "").split()}
+        self.welcome = {address(network) for network in self.said.value("GOODDST", "").split()}
         if interfaces:  # as in Click, they replace both lists
-            networks = [prefix(one) for one in interfaces]
-            self.welcome = {address(one.partition("/")[0]) for one in interfaces}
+            networks = [prefix(network) for network in interfaces]
+            self.welcome = {address(network.partition("/")[0]) for network in interfaces}
             self.refused = {0, MAX_ADDRESS, *(value | MAX_ADDRESS & ~prefix_mask(n) for value, n in networks)}
         if lists:  # Click's older syntax
-            self.refused = {0, MAX_ADDRESS, *(address(one) for one in lists[0].split())}
+            self.refused = {0, MAX_ADDRESS, *(address(network) for network in lists[0].split())}
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet without what the link added behind it."""
+        """Return the packet without the link's padding; packets that fail leave by output 1."""
         data = pack.data[self.offset :]
         reason = validate_ipv4(data)
         if reason == Reason.BAD_CHECKSUM and not self.sums:
@@ -66,26 +66,26 @@ class CheckIPHeader(Element):
 
 
 class MarkIPHeader(Element):
-    """Marks where the IP header begins, at an offset or at the packet's start; checks nothing."""
+    """Marks the beginning of the IP header: an offset, or the packet's start; checks nothing."""
 
     ARGUMENTS = (0, 1)
 
     def configure(self, *arguments: str) -> None:
-        """The offset."""
+        """Read the offset."""
         self.offset = number(self.said.value("OFFSET", arguments[0] if arguments else "0"))
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with its header's place."""
+        """Return the packet with its header's offset."""
         return [(0, replace(pack, network=self.offset))]
 
 
 class GetIPAddress(Element):
-    """Notes the address at an offset as the one to send to: `GetIPAddress(16)`, `GetIPAddress(IP src)`."""
+    """Sets the destination annotation to the address at an offset: `GetIPAddress(16)`, `GetIPAddress(IP src)`."""
 
     ARGUMENTS, TIMED = (0, 1), "getipaddress"
 
     def configure(self, *arguments: str) -> None:
-        """The offset, from the packet's start, or which address of the IP header."""
+        """Read the offset from the packet's start, or the name of an address of the IP header."""
         field = self.said.value("IP", "")
         offset = self.said.value("OFFSET", arguments[0] if arguments else "")
         if bool(field) == bool(offset) or field not in ("", "src", "dst"):
@@ -93,21 +93,21 @@ class GetIPAddress(Element):
         self.offset, self.in_header = ADDRESS_AT[field] if field else number(offset), bool(field)
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with its target; one that ends before it goes to 0.0.0.0."""
+        """Return the packet with its target; it is 0.0.0.0 if the packet ends before the offset."""
         data = pack.packet if self.in_header else pack.data
         return [(0, replace(pack, target=int.from_bytes(data[self.offset : self.offset + 4], "big")))]
 
 
 class LookupIPRoute(Element):
-    """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`, of equal prefixes the first one."""
+    """Longest prefix match of the target: routes `PREFIX [GATEWAY] OUTPUT`; of equal prefixes the first one wins."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "lookupiprouter"
     FREE = True
 
     def configure(self, *arguments: str) -> None:
-        """The routes into the golden router's table."""
+        """Insert the routes into a table of the golden router."""
         self.hops: list[tuple[int, int]] = []
-        known: set[tuple[int, int]] = set()
+        prefixes: set[tuple[int, int]] = set()
         self.table = LPMS["binary_trie"]()
         for text in arguments:
             parts = text.split()
@@ -116,13 +116,13 @@ class LookupIPRoute(Element):
             value, length = prefix(parts[0])
             via = address(parts[1]) if len(parts) == 3 and parts[1] != "-" else 0
             self.hops.append((number(parts[-1]), via))
-            if (value, length) not in known:
+            if (value, length) not in prefixes:
                 self.table.insert(f"{_dotted(value)}/{length}", len(self.hops) - 1)
-            known.add((value, length))
+            prefixes.add((value, length))
         self.named_outputs = max(output for output, _ in self.hops) + 1
 
     def take(self, pack: Pack, port: int) -> Out:
-        """By the route's output, sent on to its gateway."""
+        """Send the packet to the output of its route, with the gateway as target; drop it without a route."""
         next_hop = self.table.lookup(pack.target)
         if next_hop is None:
             return [(-1, replace(pack, reason=Reason.NO_ROUTE))]
@@ -131,19 +131,19 @@ class LookupIPRoute(Element):
 
 
 class LookupIPRouter(LookupIPRoute):
-    """The same under the name of the SoCLIB paper's table."""
+    """An alias, as the SoCLIB paper names the element."""
 
 
 class StaticIPLookup(LookupIPRoute):
-    """The same: which structure holds the table is not told apart."""
+    """The same lookup: the graph does not distinguish table structures."""
 
 
 class LinearIPLookup(LookupIPRoute):
-    """The same: which structure holds the table is not told apart."""
+    """The same lookup: the graph does not distinguish table structures."""
 
 
 class RadixIPLookup(LookupIPRoute):
-    """The same: which structure holds the table is not told apart."""
+    """The same lookup: the graph does not distinguish table structures."""
 
 
 def _dotted(value: int) -> str:
@@ -151,7 +151,7 @@ def _dotted(value: int) -> str:
 
 
 def prefix(text: str) -> tuple[int, int]:
-    """Return (value, length) of `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or an address; host bits are cut off."""
+    """Return (value, length) of `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or an address; host bits are cleared."""
     head, _, tail = named(text, "net").partition("/")
     if "." in tail:
         mask = address_number(tail)
@@ -167,32 +167,32 @@ def prefix(text: str) -> tuple[int, int]:
 
 
 class DropBroadcasts(Element):
-    """Drops packets that came as link-layer broadcasts (RFC 1812 section 5.3.4)."""
+    """Drops packets received as link-layer broadcasts (RFC 1812 section 5.3.4)."""
 
     TIMED = "dropbroadcast"
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet, unless the link broadcast it."""
+        """Return the packet, or drop it if it was a link-layer broadcast."""
         return [(-1, replace(pack, reason=Reason.LINK_BROADCAST)) if pack.link_broadcast else (0, pack)]
 
 
 class DropBroadcast(DropBroadcasts):
-    """The same under the name of the SoCLIB paper's table."""
+    """An alias, as the SoCLIB paper names the element."""
 
 
 class FixIPSrc(Element):
-    """Writes the address of the port into packets that the router made itself: `FixIPSrc(10.0.0.1)`."""
+    """Sets the source of packets that the router generates to the port's address: `FixIPSrc(10.0.0.1)`."""
 
     ARGUMENTS, TIMED = (1, 1), "fixipsrc"
 
     POSITIONS: ClassVar[tuple[str, ...]] = ("IPADDR",)
 
     def configure(self, *arguments: str) -> None:
-        """The address."""
+        """Read the address."""
         self.source = address(arguments[0]).to_bytes(4, "big")
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet, its source set where that was still to be done."""
+        """Return the packet, with its source set if its annotation asks for it."""
         if not pack.fix_source:
             return [(0, pack)]
         packet = pack.packet
@@ -202,18 +202,18 @@ class FixIPSrc(Element):
 class DecIPTTL(Element):
     """Decrements the TTL; expired packets leave by output 1 (RFC 1812 section 5.3.1).
 
-    ACTIVE false: no packet's; MULTICAST false: not that of packets to groups.
+    ACTIVE false: changes no packet; MULTICAST false: changes no multicast packet.
     """
 
     OUTPUTS, PROCESSING, TIMED = (1, 2), "a/ah", "decipttl"
 
     def configure(self, *arguments: str) -> None:
-        """Which packets."""
+        """Read the keywords ACTIVE and MULTICAST."""
         self.active = truth("ACTIVE", self.said.value("ACTIVE", "true"))
         self.groups = truth("MULTICAST", self.said.value("MULTICAST", "true"))
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with TTL and checksum changed."""
+        """Return the packet with TTL and checksum changed; expired packets leave by output 1."""
         packet = pack.packet
         if not self.active or (not self.groups and len(packet) >= 20 and packet[16] >> 4 == 14):
             return [(0, pack)]
@@ -222,16 +222,16 @@ class DecIPTTL(Element):
 
 
 class IPFragmenter(Element):
-    """Pieces that fit: `IPFragmenter(1500)`; what must not be cut goes by output 1 (RFC 791 section 3.2).
+    """Fragments packets to an MTU: `IPFragmenter(1500)`; too long ones with DF leave by output 1 (RFC 791 section 3.2).
 
-    HONOR_DF false: what must not be cut is cut all the same, its pieces without the flag.
+    HONOR_DF false: packets with DF are fragmented too, and the fragments do not have the flag.
     """
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (0, 3), "ipfragmenter"
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"VERBOSE": "what is printed", "HEADROOM": "room for headers in memory"}
 
     def configure(self, *arguments: str) -> None:
-        """The MTU; whether DF is honoured, and what is printed, behind it or by keywords."""
+        """Read the MTU, HONOR_DF and VERBOSE, by position or by keyword."""
         self.mtu = number(self.said.value("MTU", arguments[0] if arguments else None))
         honor = self.said.value("HONOR_DF", arguments[1] if len(arguments) > 1 else "true")
         self.honors = truth("HONOR_DF", honor)
@@ -239,7 +239,7 @@ class IPFragmenter(Element):
             raise InputError(f"an MTU must be at least 28 bytes, got {self.mtu}")
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The pieces in their order."""
+        """Return the fragments in their order."""
         packet = pack.packet
         if len(packet) <= self.mtu:
             return [(0, pack)]
@@ -248,16 +248,16 @@ class IPFragmenter(Element):
         fragments = fragment(packet, self.mtu, last_in_units=True)
         if fragments.reason:
             return [(1, replace(pack, reason=fragments.reason))]
-        # a link's header stays in front of the first piece alone, as in Click
+        # as in Click, only the first fragment keeps the link header
         first, *later = fragments.packets
         return [(0, pack.with_packet(first)), *((0, replace(pack, data=piece, network=0)) for piece in later)]
 
 
 class SetIPChecksum(Element):
-    """Computes the header checksum anew (RFC 1071); what has no whole header is dropped."""
+    """Computes the header checksum anew (RFC 1071); drops packets without a complete header."""
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with the checksum that fits."""
+        """Return the packet with its new checksum."""
         packet = pack.packet
         size = 4 * (packet[0] & 15) if packet else 0
         if not 20 <= size <= len(packet):

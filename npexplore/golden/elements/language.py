@@ -1,12 +1,12 @@
-"""A subset of Click's configuration language: declarations, connections, compound classes (Kohler et al., Sec. 2.3).
+"""Parses a subset of Click's configuration language: elements, connections, compounds (Kohler et al., Sec. 2.3).
 
     name :: Class(arguments);   a, b :: Class;   a [1] -> [0] b -> Class(arguments) -> c;
     elementclass Name { $x, $y | input -> Class($x) -> output; [1] output ... }
 
-    define($X value, $Y value);       what $X stands for from here on, in compounds too
+    define($X value, $Y value);       replaces $X by its value from here on, also in compounds
 
-Comments are // and /* */, and lines that begin with #. `require(...)` is ignored. What is not understood is an error
-with file and line.
+Comments are // and /* */, and lines that begin with #. `require(...)` is ignored. Any other syntax raises an error with
+file and line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Port(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """An element as it is written."""
+    """An element's declaration in a configuration."""
 
     kind: str
     arguments: tuple[str, ...]
@@ -36,7 +36,7 @@ class Declared(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """A connection as it is written."""
+    """A connection in a configuration."""
 
     source: Port
     target: Port
@@ -61,7 +61,7 @@ class _Class:
 
 @dataclass
 class _Reader:
-    """Reads the statements of one scope into `out`; `prefix` stands in front of its names."""
+    """Parses the statements of one scope into `out`; names get `prefix` in front."""
 
     tokens: Sequence[Token]
     out: Parsed
@@ -76,7 +76,7 @@ class _Reader:
 
     @property
     def later(self) -> set[str]:
-        """Names of this scope that are declared somewhere, perhaps further down."""
+        """All names that this scope declares, also in later statements."""
         if self._later is None:
             self._later = declared_names(self.tokens)
         return self._later
@@ -87,8 +87,8 @@ class _Reader:
     def next(self, wanted: str = "") -> Token:
         token = self.peek()
         if token is None:
-            last = self.tokens[-1].place
-            raise InputError(f"{last}: the configuration ends where {wanted or 'more'} should follow")
+            last_place = self.tokens[-1].place
+            raise InputError(f"{last_place}: the configuration ends where {wanted or 'more'} should follow")
         if wanted and token.text != wanted and token.kind != wanted:
             raise InputError(f"{token.place}: {wanted!r} should stand here, got {token.text!r}")
         self.at += 1
@@ -99,7 +99,7 @@ class _Reader:
         return token is not None and token.kind != "arguments" and token.text == text
 
     def read(self) -> None:
-        """Read all statements."""
+        """Parse all statements."""
         while self.peek() is not None:
             if self.sees(";"):
                 self.at += 1
@@ -118,10 +118,10 @@ class _Reader:
     def _define(self) -> None:
         place = self.next().place
         values = dict(self.values)
-        for one in split_arguments(self.next("arguments").text):
-            name, _, value = one.partition(" ")
+        for definition in split_arguments(self.next("arguments").text):
+            name, _, value = definition.partition(" ")
             if not name.startswith("$") or not value:
-                raise InputError(f"{place}: define(...) takes names with $ and their values, got {one!r}")
+                raise InputError(f"{place}: define(...) takes names with $ and their values, got {definition!r}")
             values[name] = value
         self.values = values
 
@@ -130,7 +130,7 @@ class _Reader:
         self._body(self.next("word").text)
 
     def _body(self, name: str) -> None:
-        """Read `{ ... }` as the class of a name."""
+        """Parse `{ ... }` as the compound class with a name."""
         self.next("{")
         depth, body = 1, []
         while depth:
@@ -141,15 +141,15 @@ class _Reader:
         self.classes[name] = _Class(*_parameters(body))
 
     def _chain(self) -> None:
-        before = self._node()
+        previous = self._node()
         while self.sees("->"):
             arrow = self.next()
             node = self._node()
-            source, target = before[1], node[0]
+            source, target = previous[1], node[0]
             if source is None or target is None:
                 raise InputError(f"{arrow.place}: one element should stand on each side of '->', got a list")
             self.out.joined.append(Joined(source, target, arrow.place))
-            before = node
+            previous = node
         token = self.peek()
         if token is not None and token.text != ";" and token.kind != "word" and not self.sees("["):
             raise InputError(f"{token.place}: '->' or ';' should stand here, got {token.text!r}")
@@ -165,12 +165,12 @@ class _Reader:
         return int(token.text)
 
     def _node(self) -> tuple[Port | None, Port | None]:
-        """Read [PORT] ELEMENT [PORT]; return where it takes packets and where it hands them on."""
-        into = self._port()
+        """Parse [PORT] ELEMENT [PORT]; return its input port and its output port (None for a list of elements)."""
+        input_port = self._port()
         if self.sees("{"):
-            return self._nameless(into)
-        first = self.next("word")
-        names = [first]
+            return self._nameless(input_port)
+        first_word = self.next("word")
+        names = [first_word]
         while self.sees(","):
             self.next()
             names.append(self.next("word"))
@@ -181,31 +181,31 @@ class _Reader:
             for name in names:
                 self._declare(self.prefix + name.text, kind.text, arguments, name.place)
         elif len(names) > 1:
-            raise InputError(f"{first.place}: a list of elements needs '::' and their class")
-        elif not self._known(first.text):
-            kind = first
+            raise InputError(f"{first_word.place}: a list of elements needs '::' and their class")
+        elif not self._known(first_word.text):
+            kind = first_word
             self.unnamed += 1
             token = Token("word", f"{kind.text}@{self.unnamed}", kind.place)
             self._declare(self.prefix + token.text, kind.text, self._arguments(), kind.place)
             names = [token]
-        out = self._port() if self.sees("[") and self._is_output() else 0
+        output_port = self._port() if self.sees("[") and self._is_output() else 0
         if len(names) > 1:
             return None, None
-        return self._end(names[0].text, into), self._end(names[0].text, out)
+        return self._end(names[0].text, input_port), self._end(names[0].text, output_port)
 
     def _nameless(self, into: int) -> tuple[Port, Port]:
-        """Read a compound without a name, where it stands."""
+        """Parse an anonymous compound; return its input port and its output port."""
         place, self.unnamed = self.tokens[self.at].place, self.unnamed + 1
         name = f"compound@{self.unnamed}"
         self._body(name)
         self._declare(self.prefix + name, name, (), place)
-        out = self._port() if self.sees("[") and self._is_output() else 0
-        return self._end(name, into), self._end(name, out)
+        output_port = self._port() if self.sees("[") and self._is_output() else 0
+        return self._end(name, into), self._end(name, output_port)
 
     def _is_output(self) -> bool:
-        """A port behind an element is its output where `->` or `;` or the end follows."""
-        after = self.peek(3)
-        return after is None or after.text in ("->", ";")
+        """Say whether a port behind an element is its output: `->`, `;` or the end follows."""
+        follower = self.peek(3)
+        return follower is None or follower.text in ("->", ";")
 
     def _known(self, name: str) -> bool:
         full = self.prefix + name
@@ -214,7 +214,7 @@ class _Reader:
         return full in self.out.elements or full in self.compounds or name in self.later
 
     def _end(self, name: str, port: int) -> Port:
-        """Name a port; `input` and `output` of a compound are `NAME#in` and `NAME#out`."""
+        """Return a port by full name; `input` and `output` of a compound are `NAME#in` and `NAME#out`."""
         if self.prefix and name in ("input", "output"):
             return Port(f"{self.prefix[:-1]}#{'in' if name == 'input' else 'out'}", port)
         return Port(self.prefix + name, port)
@@ -236,8 +236,8 @@ class _Reader:
         if kind in self.within:
             raise InputError(f"{place}: compound class {kind!r} must not contain itself")
         if len(arguments) != len(definition.parameters):
-            wanted = len(definition.parameters)
-            raise InputError(f"{place}: {kind} {full!r} must have {wanted} arguments, got {len(arguments)}")
+            expected = len(definition.parameters)
+            raise InputError(f"{place}: {kind} {full!r} must have {expected} arguments, got {len(arguments)}")
         self.compounds.add(full)
         values = {**self.values, **dict(zip(definition.parameters, arguments, strict=True))}
         inner = _Reader(definition.body, self.out, dict(self.classes), full + "/", values, (*self.within, kind))
@@ -246,7 +246,7 @@ class _Reader:
 
 
 def _parameters(body: list[Token]) -> tuple[list[str], list[Token]]:
-    """Return the parameters `$x, $y |` in front of a compound's statements, and these statements."""
+    """Split a compound's body into its parameters `$x, $y |` and its statements."""
     depth, bars = 0, []
     for k, token in enumerate(body):
         depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
@@ -254,15 +254,15 @@ def _parameters(body: list[Token]) -> tuple[list[str], list[Token]]:
     if not bars:
         return [], body
     head = body[: bars[0]]
-    odd = [token for k, token in enumerate(head) if token.text[0] != "$" if token.text != "," or k % 2 == 0]
-    if odd or len(bars) > 1:
-        place = odd[0].place if odd else body[bars[1]].place
+    bad_tokens = [token for k, token in enumerate(head) if token.text[0] != "$" if token.text != "," or k % 2 == 0]
+    if bad_tokens or len(bars) > 1:
+        place = bad_tokens[0].place if bad_tokens else body[bars[1]].place
         raise InputError(f"{place}: a compound has parameters `$x, $y |`, once (no keywords, no overloads)")
     return [token.text for token in head[::2]], body[bars[0] + 1 :]
 
 
 def parse(text: str, file: str = "graph") -> Parsed:
-    """Return the elements and connections of a configuration, compounds unfolded; raises InputError."""
+    """Return the elements and connections of a configuration, with compounds expanded; raises InputError."""
     out = Parsed()
     reader = _Reader(tokens(text, file), out, {})
     reader.read()
@@ -270,27 +270,27 @@ def parse(text: str, file: str = "graph") -> Parsed:
     def end(port: Port, side: str) -> Port:
         return Port(f"{port.element}#{side}", port.port) if port.element in reader.compounds else port
 
-    out.joined = _unfolded([Joined(end(one.source, "out"), end(one.target, "in"), one.place) for one in out.joined])
+    out.joined = _unfolded([Joined(end(link.source, "out"), end(link.target, "in"), link.place) for link in out.joined])
     return out
 
 
 def _unfolded(joined: list[Joined]) -> list[Joined]:
-    """Return the connections without the ports of compounds: what goes in goes on inside."""
+    """Return the connections with the ports of compounds replaced by the element ports behind them."""
     beyond: dict[Port, list[Port]] = {}
-    for one in joined:
-        if "#" in one.source.element:
-            beyond.setdefault(one.source, []).append(one.target)
+    for link in joined:
+        if "#" in link.source.element:
+            beyond.setdefault(link.source, []).append(link.target)
 
     def ends(port: Port) -> list[Port]:
-        return [port] if "#" not in port.element else [end for further in beyond.get(port, []) for end in ends(further)]
+        return [port] if "#" not in port.element else [end for inner in beyond.get(port, []) for end in ends(inner)]
 
     links = []
-    for one in joined:
-        if "#" in one.source.element:
+    for link in joined:
+        if "#" in link.source.element:
             continue
-        reached = ends(one.target)
-        if not reached:
-            inside = one.target.element.partition("#")[0]
-            raise InputError(f"{one.place}: nothing inside {inside!r} is joined to its port {one.target.port}")
-        links += [Joined(one.source, end, one.place) for end in reached]
+        targets = ends(link.target)
+        if not targets:
+            inside = link.target.element.partition("#")[0]
+            raise InputError(f"{link.place}: nothing inside {inside!r} is joined to its port {link.target.port}")
+        links += [Joined(link.source, end, link.place) for end in targets]
     return links

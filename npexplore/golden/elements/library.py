@@ -1,4 +1,4 @@
-"""All element classes by the name a configuration uses; what is listed is tested."""
+"""All element classes by their names in configurations; every listed class is tested."""
 
 from npexplore.golden.elements import filters, icmp, ip, link, options, plain, reassembler, rewriter, sources, transport
 from npexplore.golden.elements.base import Element

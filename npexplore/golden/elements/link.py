@@ -13,7 +13,7 @@ from npexplore.golden.elements.plain import ONE_PACKET
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask
 from npexplore.golden.reasons import Reason
 
-SWITCH_HEADER = 8  # bytes; `Strip(8)` takes them off again
+SWITCH_HEADER = 8  # bytes; `Strip(8)` removes them
 BROADCAST = b"\xff" * 6
 ARP_TYPE, REQUEST, REPLY = b"\x08\x06", 1, 2
 MAX_WAITING = 2048  # packets
@@ -22,7 +22,7 @@ _ARP = b"\x00\x01\x08\x00\x06\x04"
 
 
 def mac(text: str) -> bytes:
-    """Return a MAC of hexadecimal numbers joined by : or -, leading zeros or not; raises InputError."""
+    """Return a MAC address from six hexadecimal numbers joined by : or -, leading zeros optional; raises InputError."""
     parts = named(text, "mac").replace("-", ":").split(":")
     if len(parts) != 6 or not all(0 < len(part) < 3 and set(part.lower()) <= set("0123456789abcdef") for part in parts):
         raise InputError(f"MAC must be six bytes like 02:00:00:00:00:10, got {text!r}")
@@ -35,39 +35,39 @@ def _arp(operation: int, source: bytes, ip: int, to: bytes, target: int) -> byte
 
 
 def _is_arp(frame: bytes, operation: int) -> bool:
-    """Say whether a frame is a whole question or reply of ARP about IPv4 over Ethernet."""
+    """Say whether a frame is a complete ARP message, of this operation, about IPv4 over Ethernet."""
     kind = frame[12:18] == ARP_TYPE + _ARP[:4]
     return kind and len(frame) >= 42 and int.from_bytes(frame[20:22], "big") == operation
 
 
 class EtherEncap(Element):
-    """Puts an Ethernet header in front: `EtherEncap(0x0800, SOURCE, DESTINATION)`."""
+    """Prepends an Ethernet header: `EtherEncap(0x0800, SOURCE, DESTINATION)`."""
 
     ARGUMENTS, TIMED = (3, 3), "etherencap"
 
     POSITIONS: ClassVar[tuple[str, ...]] = ("ETHERTYPE", "SRC", "DST")
 
     def configure(self, *arguments: str) -> None:
-        """Type, source and destination."""
+        """Read type, source and destination."""
         source, destination = (mac(text) for text in arguments[1:])
         self.header = destination + source + limited("the type of frames", arguments[0], 0xFFFF).to_bytes(2, "big")
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The frame."""
+        """Return the frame."""
         return [(0, replace(pack, data=self.header + pack.data, network=len(self.header)))]
 
 
 class SwitchEncap(Element):
-    """Puts the matrix's header in front: 2 bytes of port, 2 of length, 4 of target. `SwitchEncap(PORT)`."""
+    """Prepends the switch matrix's header: 2 bytes of port, 2 of length, 4 of target. `SwitchEncap(PORT)`."""
 
     ARGUMENTS = (0, 1)
 
     def configure(self, *arguments: str) -> None:
-        """The port of the matrix that it shall leave by."""
+        """Read the matrix's output port."""
         self.port = limited("a port of the matrix", arguments[0], 0xFFFF) if arguments else 0
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The cell."""
+        """Return the cell."""
         head = self.port.to_bytes(2, "big") + len(pack.data).to_bytes(2, "big") + pack.target.to_bytes(4, "big")
         return [(0, replace(pack, data=head + pack.data, network=pack.network + SWITCH_HEADER))]
 
@@ -78,39 +78,39 @@ class ARPResponder(Element):
     ARGUMENTS, PROCESSING, OUTPUTS, FREE = (1, ANY), "a/ah", (1, 2), True
 
     def configure(self, *arguments: str) -> None:
-        """Entries `ADDRESS MAC`, `PREFIX MAC`, or a name of both; of equal ones the last counts."""
-        known: dict[tuple[int, int], bytes] = {}
+        """Read entries `ADDRESS MAC`, `PREFIX MAC`, or a name of both; of equal prefixes the last one wins."""
+        mac_of_prefix: dict[tuple[int, int], bytes] = {}
         for text in arguments:
             *addresses, owner = text.split()
             if not addresses and named(owner, "mac") == owner:
                 raise InputError(f"an entry is ADDRESS MAC, got {text!r}")
-            for one in addresses or [owner]:
-                value, length = prefix(one) if "/" in one else (address(one), 32)
-                known[value, length] = mac(owner)
-        self.known = sorted(known.items(), key=lambda entry: -entry[0][1])
+            for text_of_prefix in addresses or [owner]:
+                value, length = prefix(text_of_prefix) if "/" in text_of_prefix else (address(text_of_prefix), 32)
+                mac_of_prefix[value, length] = mac(owner)
+        self.known = sorted(mac_of_prefix.items(), key=lambda entry: -entry[0][1])
 
     def owner(self, wanted: int) -> bytes | None:
-        """Return the MAC to tell for an address: that of the longest prefix."""
+        """Return the MAC address of the longest matching prefix, None if no prefix matches."""
         return next((mac for (value, size), mac in self.known if not (value ^ wanted) & prefix_mask(size)), None)
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The reply; other requests go by output 1."""
+        """Return the reply; requests for other addresses leave by output 1."""
         body = pack.data[14:]
-        wanted = int.from_bytes(body[24:28], "big")
-        own = self.owner(wanted)
-        if not _is_arp(pack.data, REQUEST) or own is None:
+        target = int.from_bytes(body[24:28], "big")
+        own_mac = self.owner(target)
+        if not _is_arp(pack.data, REQUEST) or own_mac is None:
             return [(1, replace(pack, reason=Reason.OTHER_STATION))]
         asker = body[8:14]
-        reply = asker + own + ARP_TYPE + _arp(REPLY, own, wanted, asker, int.from_bytes(body[14:18], "big"))
+        reply = asker + own_mac + ARP_TYPE + _arp(REPLY, own_mac, target, asker, int.from_bytes(body[14:18], "big"))
         return [(0, replace(pack, data=reply))]
 
 
 class ARPQuerier(Element):
-    """Puts IP packets (input 0) into frames; asks for MACs it does not know, and hears replies at input 1.
+    """Puts IP packets (input 0) into frames; sends requests for unknown MACs, and receives replies at input 1.
 
-    The first packet to a neighbour that is not known asks for it, by the last output, and waits with the others; of
-    more than 2048 that wait half are dropped, first those for who was asked for first. Packets to groups and to the
-    broadcast address of the network (`ARPQuerier(10.0.0.1/24, MAC)`, BROADCAST) need no question.
+    Packets to an unknown neighbour wait; the first causes a request by the last output. If 2048 packets wait, half of
+    them are dropped, those to the neighbours requested first. Multicasts and packets to the broadcast address of the
+    network (`ARPQuerier(10.0.0.1/24, MAC)`, BROADCAST) need no request.
     """
 
     INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), (1, 2), "h/h", (1, 2), "etherencap"
@@ -118,7 +118,7 @@ class ARPQuerier(Element):
     IRRELEVANT = dict.fromkeys(("TIMEOUT", "POLL_TIMEOUT", "BROADCAST_POLL"), ONE_PACKET)
 
     def configure(self, *arguments: str) -> None:
-        """The port's address, with its network or without, and MAC, or a name of both."""
+        """Read the port's address, with or without its prefix length, and MAC address, or a name of both."""
         self.ip, self.mac = address(named(arguments[0], "ip").partition("/")[0]), mac(arguments[-1])
         network = prefix(arguments[0])[1] if "/" in arguments[0] else 32
         everybody = self.ip | MAX_ADDRESS & ~prefix_mask(network)
@@ -128,28 +128,28 @@ class ARPQuerier(Element):
         self.waiting: dict[int, list[Pack]] = {}
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The frame, or the question; at a reply all who waited for it."""
+        """Return the frame, or the request; for a reply all packets that waited for it."""
         if port == 1:
             body = pack.data[14:]
             if not _is_arp(pack.data, REPLY) or body[8] & 1:
                 return [(-1, replace(pack, reason=Reason.OTHER_STATION))]
             neighbour = int.from_bytes(body[14:18], "big")
             self.known[neighbour] = body[8:14]
-            return [(0, self._framed(held, body[8:14])) for held in self.waiting.pop(neighbour, [])]
-        to = self._station(pack.target)
-        if to is not None:
-            return [(0, self._framed(pack, to))]
+            return [(0, self._framed(waiting_pack, body[8:14])) for waiting_pack in self.waiting.pop(neighbour, [])]
+        station = self._station(pack.target)
+        if station is not None:
+            return [(0, self._framed(pack, station))]
         if not pack.target:
             return [(-1, replace(pack, reason=Reason.NO_NEIGHBOUR))]
-        asks = pack.target not in self.waiting
+        is_first = pack.target not in self.waiting
         self.waiting.setdefault(pack.target, [])
         lost = self._dropped() if sum(map(len, self.waiting.values())) >= MAX_WAITING else []
         self.waiting[pack.target].append(pack)
         question = BROADCAST + self.mac + ARP_TYPE + _arp(REQUEST, self.mac, self.ip, bytes(6), pack.target)
-        return [*([(self.outputs - 1, Pack(question, pack.device))] if asks else []), *lost]
+        return [*([(self.outputs - 1, Pack(question, pack.device))] if is_first else []), *lost]
 
     def _station(self, target: int) -> bytes | None:
-        """Return the MAC for an address that is known or for many (RFC 1112 section 6.4), None for another."""
+        """Return the MAC of a known neighbour, multicast (RFC 1112 section 6.4) or broadcast address, else None."""
         if target in self.known:
             return self.known[target]
         if target in (MAX_ADDRESS, self.everybody):
@@ -157,7 +157,7 @@ class ARPQuerier(Element):
         return GROUP_MAC + (target & 0x7FFFFF).to_bytes(3, "big") if target >> 28 == 14 else None
 
     def _dropped(self) -> list[tuple[int, Pack]]:
-        """Return the half of those who wait, now dropped."""
+        """Remove half of the waiting packets from the queues; return them, marked as dropped."""
         lost: list[tuple[int, Pack]] = []
         for queue in self.waiting.values():
             while queue and len(lost) <= MAX_WAITING // 2:

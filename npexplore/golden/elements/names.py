@@ -1,6 +1,6 @@
-"""Names of addresses in a configuration: `AddressInfo(home 10.0.0.1 10.0.0.0/8 00:50:ba:85:84:a9)`.
+"""Resolves names of addresses in a configuration: `AddressInfo(home 10.0.0.1 10.0.0.0/8 00:50:ba:85:84:a9)`.
 
-A name stands where an address, a prefix or a MAC is wanted; NAME:ip, NAME:ipnet, NAME:eth say which.
+A name may replace an address, a prefix or a MAC; NAME:ip, NAME:ipnet, NAME:eth select one of them.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ _known: ContextVar[Names | None] = ContextVar("names", default=None)
 
 
 def read_names(entries: Iterable[str]) -> Names:
-    """Return what the entries `NAME ADDRESS...` name: ip, net and mac of each."""
+    """Return the values of the entries `NAME ADDRESS...`: ip, net and mac by name."""
     names: Names = {}
     for entry in entries:
         name, *values = entry.split() or [""]
-        own = names.setdefault(name, {})
+        values_by_kind = names.setdefault(name, {})
         for value in values:
             if value.count(":") + value.count("-") == 5:
-                own["mac"] = value
+                values_by_kind["mac"] = value
             elif "/" in value:
-                own.setdefault("net", value)
-                own.setdefault("ip", value.partition("/")[0])
+                values_by_kind.setdefault("net", value)
+                values_by_kind.setdefault("ip", value.partition("/")[0])
             else:
-                own["ip"] = value
+                values_by_kind["ip"] = value
     return names
 
 
 @contextmanager
 def naming(names: Names) -> Iterator[None]:
-    """Let `named` know these names while a graph is made."""
+    """Make these names known to `named` while a graph is built."""
     token = _known.set(names)
     try:
         yield
@@ -42,11 +42,11 @@ def naming(names: Names) -> Iterator[None]:
 
 
 def named(text: str, kind: str) -> str:
-    """Return what a text names as `ip`, `net` or `mac`; the text itself if it names nothing."""
-    name, _, wanted = text.partition(":")
-    known = (_known.get() or {}).get(name)
-    if known is None or (wanted and KINDS.get(wanted) != kind):
+    """Return the `ip`, `net` or `mac` that a text names; the text itself if it is no name."""
+    name, _, suffix = text.partition(":")
+    values_by_kind = (_known.get() or {}).get(name)
+    if values_by_kind is None or (suffix and KINDS.get(suffix) != kind):
         return text
-    if kind == "net" and "net" not in known:
-        return known.get("ip", text)
-    return known.get(kind, text)
+    if kind == "net" and "net" not in values_by_kind:
+        return values_by_kind.get("ip", text)
+    return values_by_kind.get(kind, text)

@@ -1,4 +1,4 @@
-"""IPGWOptions after Click's manual: record route and time stamps alone (RFC 791 section 3.1), written at the output."""
+"""IPGWOptions after Click's manual: writes record-route and timestamp options (RFC 791 section 3.1) at the output."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from npexplore.golden.reasons import Reason
 
 END, NOP, RECORD_ROUTE, TIMESTAMP = 0, 1, 7, 68
 STAMPS, WITH_ADDRESSES, PRESPECIFIED = 0, 1, 3  # flags of the time stamp option
-NOON = bytes(4)  # no time passes in a run
+NOON = bytes(4)  # timestamp 0: no time passes in a run
 
 
 class _WrongOctetError(Exception):
-    """The offset of the octet of an option that is wrong."""
+    """Its argument is the offset of the wrong octet of an option."""
 
 
 class IPGWOptions(Element):
-    """Record route and time stamps of the address that it is given; faults leave by output 1. Source routes stay."""
+    """Writes its address into record-route and timestamp options; faults leave by output 1. Source routes stay."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (1, 2), "ipgwoptions"
 
     POSITIONS: ClassVar[tuple[str, ...]] = ("MYADDR",)
 
     def configure(self, *arguments: str) -> None:
-        """The router's address here, and others it has."""
+        """Read the router's address on this link, and its other addresses."""
         self.address = address(arguments[0]).to_bytes(4, "big")
         others = self.said.value("OTHERADDRS", arguments[1] if len(arguments) > 1 else "").split()
         self.own = {self.address, *(address(text).to_bytes(4, "big") for text in others)}
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with its options written."""
+        """Return the packet with its options written; a packet with a faulty option leaves by output 1."""
         packet = pack.packet
         length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
         written, at, changed = bytearray(packet), 20, False
@@ -53,8 +53,8 @@ class IPGWOptions(Element):
         return [(0, pack.with_packet(with_checksum(bytes(written))) if changed else pack)]
 
     def _write(self, packet: bytearray, at: int, size: int) -> None:
-        """Write into the option of `size` bytes that begins at `at`."""
-        place = packet[at + 2] - 1 if size > 2 else -1  # of the next free slot
+        """Write into the option of `size` bytes at offset `at`."""
+        place = packet[at + 2] - 1 if size > 2 else -1  # offset of the next free slot in the option
         if packet[at] == RECORD_ROUTE:
             if place >= 3 and place + 4 <= size:
                 packet[at + place : at + place + 4] = self.address
@@ -64,13 +64,13 @@ class IPGWOptions(Element):
             return
         if place < 4:
             raise _WrongOctetError(at + 2)
-        missed, flag = packet[at + 3] >> 4, packet[at + 3] & 15
+        overflow, flag = packet[at + 3] >> 4, packet[at + 3] & 15
         slot = {STAMPS: NOON, WITH_ADDRESSES: self.address + NOON}.get(flag)
         if slot is not None:
             if place + len(slot) <= size:
                 packet[at + place : at + place + len(slot)] = slot
                 packet[at + 2] += len(slot)
-            elif missed < 15:
+            elif overflow < 15:
                 packet[at + 3] += 16
             else:
                 raise _WrongOctetError(at + 3)

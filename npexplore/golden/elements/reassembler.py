@@ -1,4 +1,4 @@
-"""IPReassembler: pieces of IPv4 packets are held until the packet is whole (RFC 791 section 3.2), as Click does it."""
+"""IPReassembler: reassembles fragments of IPv4 packets (RFC 791 section 3.2) as Click does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OTHER_FLAGS, MORE = 0xC000, 0x2000  # reserved and DF
 
 @dataclass
 class _Held:
-    """Pieces of one packet: data, which octets are there, whether the last piece came, the piece with offset 0."""
+    """The fragments of one packet: data, received octets as flags, whether the last one came, the first one."""
 
     flags: int
     data: bytearray = field(default_factory=bytearray)
@@ -24,45 +24,45 @@ class _Held:
 
 
 class IPReassembler(Element):
-    """Gives whole packets: with the header, and what the link had in front, of the piece with offset 0.
+    """Returns reassembled packets, with the IP and link headers of the first fragment (offset 0).
 
-    Where pieces overlap the later one counts. No time passes in a run: pieces wait for ever, in any number.
+    Where fragments overlap, the later arrival wins. No time passes in a run: fragments wait without limit.
     """
 
     STORES = True
 
     def configure(self, *arguments: str) -> None:
-        """Nothing waits yet."""
+        """Begin without fragments."""
         self.held: dict[bytes, _Held] = {}
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet when it is whole."""
+        """Return the packet when its last fragment arrives; unfragmented packets pass."""
         packet = pack.packet
         if len(packet) < 20:
             return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
-        place = packet[6] << 8 | packet[7]
-        if not place & 0x3FFF:
+        fragment_word = packet[6] << 8 | packet[7]
+        if not fragment_word & 0x3FFF:
             return [(0, pack)]
-        header, start = 4 * (packet[0] & 15), 8 * (place & 0x1FFF)
+        header, start = 4 * (packet[0] & 15), 8 * (fragment_word & 0x1FFF)
         data = packet[header : packet[2] << 8 | packet[3]]
-        end, more = start + (packet[2] << 8 | packet[3]) - header, bool(place & MORE)
-        if end > LARGEST or end <= start or (end % 8 and more) or len(data) < end - start:
+        end, more_fragments = start + (packet[2] << 8 | packet[3]) - header, bool(fragment_word & MORE)
+        if end > LARGEST or end <= start or (end % 8 and more_fragments) or len(data) < end - start:
             return [(-1, replace(pack, reason=Reason.BAD_TOTAL_LENGTH))]
         key = packet[4:6] + packet[9:10] + packet[12:20]
-        one = self.held.setdefault(key, _Held(place & OTHER_FLAGS))
-        if end > len(one.data):
-            if one.ended:
+        datagram = self.held.setdefault(key, _Held(fragment_word & OTHER_FLAGS))
+        if end > len(datagram.data):
+            if datagram.ended:
                 return [(-1, replace(pack, reason=Reason.BAD_TOTAL_LENGTH))]
-            one.there += bytes(end - len(one.data))
-            one.data += bytes(end - len(one.data))
-        one.data[start:end] = data
-        one.there[start:end] = b"\1" * (end - start)
-        one.ended = one.ended or not more
-        one.first = pack if start == 0 else one.first
-        if not one.ended or one.first is None or 0 in one.there:
+            datagram.there += bytes(end - len(datagram.data))
+            datagram.data += bytes(end - len(datagram.data))
+        datagram.data[start:end] = data
+        datagram.there[start:end] = b"\1" * (end - start)
+        datagram.ended = datagram.ended or not more_fragments
+        datagram.first = pack if start == 0 else datagram.first
+        if not datagram.ended or datagram.first is None or 0 in datagram.there:
             return []
         del self.held[key]
-        head = one.first.packet[: 4 * (one.first.packet[0] & 15)]
-        length = len(head) + len(one.data)
-        whole = head[:2] + length.to_bytes(2, "big") + head[4:6] + one.flags.to_bytes(2, "big") + head[8:]
-        return [(0, one.first.with_packet(with_checksum(whole + bytes(one.data))))]
+        head = datagram.first.packet[: 4 * (datagram.first.packet[0] & 15)]
+        length = len(head) + len(datagram.data)
+        whole = head[:2] + length.to_bytes(2, "big") + head[4:6] + datagram.flags.to_bytes(2, "big") + head[8:]
+        return [(0, datagram.first.with_packet(with_checksum(whole + bytes(datagram.data))))]

@@ -1,7 +1,7 @@
-"""Elements that make packets or take them for good, and those that only say something: what real configurations use.
+"""Sources, sinks, timing elements and information elements that real configurations use.
 
-A run follows one packet: a source is an entry by its name, and its own packet is `data`; what only takes time (shapers,
-samplers, schedulers) lets it pass.
+A run follows one packet. A source is an entry named by its element, and its packet is `data`. Elements that only affect
+timing (shapers, samplers, schedulers) let the packet pass.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from npexplore.golden.elements.plain import ONE_PACKET, Discard, FromDevice, Pri
 from npexplore.golden.elements.transport import ENCAPSULATED_TTL, UDP, summed
 from npexplore.golden.ipv4.header import write_packet
 
-DATA = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is."  # Click's own, which lengths depend on
+DATA = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is."  # Click's default; lengths depend on it
 BLANK, TIME = re.compile(r"\s+"), re.compile(r"(\d+\.?\d*|\.\d+)\s*([num]?s|sec|min|m|h)?", re.ASCII)
 AMOUNTS = ("RATE", "BURST", "STOP", "TIMESTAMP", "HEADROOM", "BANDWIDTH", "VERBOSE")
 SHORTEST_FRAME, PING_TTL = 60, 200
 
 
 def octets(text: str) -> bytes:
-    r"""Return the bytes of Click's data: `\<0a 0B>` in hexadecimal, else as it stands."""
+    r"""Return the bytes of Click's data: `\<0a 0B>` is hexadecimal, any other text is literal."""
     if text.startswith("\\<") and text.endswith(">"):
         return bytes.fromhex(BLANK.sub("", text[2:-1]))
     return text.strip('"').encode()
 
 
 class InfiniteSource(Element):
-    r"""Makes packets: `InfiniteSource(\<0a0b>, LIMIT, BURST, ACTIVE)`; LENGTH: the data is repeated up to it.
+    r"""Generates packets: `InfiniteSource(\<0a0b>, LIMIT, BURST, ACTIVE)`; LENGTH: repeats the data to this length.
 
-    OPTIONAL: keywords of the arguments behind those that must be there, in their order.
+    OPTIONAL: keywords of the optional arguments, which follow the required ones, in their order.
     """
 
     INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, 4)
@@ -43,7 +43,7 @@ class InfiniteSource(Element):
     IRRELEVANT: ClassVar[Mapping[str, str]] = dict.fromkeys(AMOUNTS, ONE_PACKET)
 
     def configure(self, *arguments: str) -> None:
-        """The data, and whether packets are made at all."""
+        """Read the data, and check that the source is active."""
         self.switches(arguments)
         self.data = octets(self.option(arguments, "DATA", "")) or DATA
         length = self.said.value("LENGTH", self.said.value("DATASIZE", ""))
@@ -51,12 +51,12 @@ class InfiniteSource(Element):
             self.data = (self.data * (1 + number(length) // len(self.data)))[: number(length)]
 
     def option(self, arguments: Sequence[str], keyword: str, usual: str) -> str:
-        """Return an argument that need not be there, by its place or its keyword."""
+        """Return an optional argument, by position or by keyword; `usual` if it is missing."""
         place = len(self.POSITIONS) + self.OPTIONAL.index(keyword) if keyword in self.OPTIONAL else len(arguments)
         return self.said.value(keyword, arguments[place] if place < len(arguments) else usual)
 
     def switches(self, arguments: Sequence[str]) -> None:
-        """Refuse what makes no packets, and handlers at the end; check amounts."""
+        """Raise InputError for a source without packets and for END_CALL handlers; check rates and limits."""
         if not truth("ACTIVE", self.option(arguments, "ACTIVE", "true")):
             raise InputError("a source that is not active makes no packets (supported: ACTIVE true)")
         limit = arguments[self.POSITIONS.index("LIMIT")] if "LIMIT" in self.POSITIONS else None
@@ -72,21 +72,21 @@ class InfiniteSource(Element):
 
 
 class RatedSource(InfiniteSource):
-    """The same at a rate: `RatedSource(DATA, RATE, LIMIT, ACTIVE)`."""
+    """InfiniteSource at a rate: `RatedSource(DATA, RATE, LIMIT, ACTIVE)`."""
 
     OPTIONAL = ("DATA", "RATE", "LIMIT", "ACTIVE")
 
 
 class TimedSource(InfiniteSource):
-    """The same at an interval: `TimedSource(INTERVAL, DATA)`."""
+    """InfiniteSource at an interval: `TimedSource(INTERVAL, DATA)`."""
 
     ARGUMENTS, OPTIONAL = (0, 2), ("INTERVAL", "DATA")
 
 
 class FastUDPSource(InfiniteSource):
-    """Frames of UDP: `FastUDPSource(RATE, LIMIT, LENGTH, SMAC, SIP, SPORT, DMAC, DIP, DPORT, CHECKSUM)`.
+    """Generates UDP frames: `FastUDPSource(RATE, LIMIT, LENGTH, SMAC, SIP, SPORT, DMAC, DIP, DPORT, CHECKSUM)`.
 
-    They have at least 60 octets, and a checksum of UDP unless CHECKSUM says no.
+    A frame has at least 60 octets, and a UDP checksum unless CHECKSUM is false.
     """
 
     PROCESSING, ARGUMENTS = "/l", (9, 12)
@@ -96,7 +96,7 @@ class FastUDPSource(InfiniteSource):
     OPTIONAL = ("CHECKSUM", "INTERVAL", "ACTIVE")
 
     def configure(self, *arguments: str) -> None:
-        """The frame; rate and limit change nothing in it."""
+        """Build the frame; rate and limit do not affect it."""
         self.switches(arguments)
         number(arguments[0])
         length, source, destination = number(arguments[2]), address(arguments[4]), address(arguments[7])
@@ -110,21 +110,21 @@ class FastUDPSource(InfiniteSource):
 
 
 class ICMPPingSource(InfiniteSource):
-    """Echo requests, `ICMPPingSource(SRC, DST)`: the first one, with the number 1; takes the replies at its input."""
+    """Generates an echo request, sequence number 1: `ICMPPingSource(SRC, DST)`; receives replies at its input."""
 
     INPUTS, PROCESSING, ARGUMENTS, ENTRY, STORES = (0, 1), "h/h", (2, 2), True, True
     POSITIONS: ClassVar[tuple[str, ...]] = ("SRC", "DST")
     OPTIONAL = ()
 
     def configure(self, *arguments: str) -> None:
-        """Both addresses, and the data."""
+        """Read both addresses and the data."""
         self.switches(arguments)
         echo = message(8, b"\0\0\0\1" + octets(self.said.value("DATA", "")))
         source, target = (address(text) for text in arguments)
         self.data = write_packet(source, target, echo, protocol=1, ttl=PING_TTL, identification=1)
 
     def take(self, pack: Pack, port: int) -> Out:
-        """A reply ends here."""
+        """Consume a reply."""
         return []
 
 
@@ -135,33 +135,33 @@ def message(kind: int, rest: bytes) -> bytes:
 
 
 class FromHost(FromDevice):
-    """What the host itself sends: `FromHost(fake0, 10.0.0.1/8)`."""
+    """Packets that the host sends: `FromHost(fake0, 10.0.0.1/8)`."""
 
     ARGUMENTS, IRRELEVANT = (1, 2), {"*": "addresses and options of the host's interface; a run begins with the packet"}
 
     def configure(self, *arguments: str) -> None:
-        """The device."""
+        """Read the device."""
         self.device = arguments[0]
 
 
 class KernelTun(Element):
-    """A tunnel to the host: packets come out and go in. `KernelTun(10.0.0.1/8)`."""
+    """A tunnel interface of the host, which sends and receives packets: `KernelTun(10.0.0.1/8)`."""
 
     INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, EXIT, ENTRY = (0, 1), (1, 2), "a/h", (1, ANY), "self", True
-    STORES = True  # what goes in does not come out
+    STORES = True  # a packet sent to the host does not return
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "addresses and options of the host's interface"}
 
 
 class KernelTap(KernelTun):
-    """The same with frames."""
+    """A tunnel interface with Ethernet frames."""
 
 
 class ToHostSniffers(ToHost):
-    """A copy for whoever listens on the host."""
+    """Packets for the host's packet sniffers."""
 
 
 class TimedSink(Discard):
-    """Takes a packet at an interval."""
+    """Pulls and discards a packet at an interval."""
 
     PROCESSING, ARGUMENTS, IRRELEVANT = "l/", (0, 1), {"*": ONE_PACKET}
 
@@ -173,13 +173,13 @@ class PullTee(Tee):
 
 
 class _Passes(Element):
-    """What takes time alone, or what a packet does not show."""
+    """Passes packets: base of elements that only affect timing or annotations not modelled here."""
 
     ARGUMENTS = (0, ANY)
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": ONE_PACKET}
 
     def configure(self, *arguments: str) -> None:
-        """Nothing but whether packets pass at all."""
+        """Check that packets pass: ACTIVE true, and no LIMIT."""
         for text in arguments:
             word, _, value = text.partition(" ")
             if word == "ACTIVE" and not truth("ACTIVE", value.strip()):
@@ -189,51 +189,51 @@ class _Passes(Element):
 
 
 class Align(_Passes):
-    """Copies a packet to where a machine can read it."""
+    """Copies a packet to an aligned address."""
 
 
 class SetTimestamp(_Passes):
-    """Notes the time."""
+    """Sets the timestamp annotation."""
 
 
 class RED(_Passes):
-    """Drops early by the average queue (Floyd and Jacobson, 1993); of one packet it drops none."""
+    """Random early detection (Floyd and Jacobson, 1993); it never drops the single packet of a run."""
 
 
 class BandwidthShaper(_Passes):
-    """Lets bytes pass at a rate."""
+    """Limits the rate in bytes."""
 
     PROCESSING = "l/l"
 
 
 class DelayShaper(BandwidthShaper):
-    """Lets packets pass when they are old enough."""
+    """Delays packets."""
 
 
 class Unqueue(_Passes):
-    """From pull to push."""
+    """Pulls packets and pushes them."""
 
     PROCESSING = "l/h"
 
 
 class LinkUnqueue(Unqueue):
-    """The same with the delay and the rate of a link."""
+    """Unqueue with the delay and the rate of a link."""
 
 
 class RatedSplitter(_Passes):
-    """What comes faster than a rate leaves by output 1; a single packet does not."""
+    """Sends packets above a rate to output 1; a single packet never is."""
 
     OUTPUTS, PROCESSING = (1, 2), "h/h"
 
 
 class StrideSched(PrioSched):
-    """Asks its inputs in proportion to tickets: `StrideSched(1, 2)`."""
+    """Pulls from its inputs in proportion to tickets: `StrideSched(1, 2)`."""
 
     ARGUMENTS, IRRELEVANT = (1, ANY), {"*": ONE_PACKET}
 
 
 class _Says(Element):
-    """What only says something: no packets come here."""
+    """Base of information elements, which receive no packets."""
 
     INPUTS, OUTPUTS, ARGUMENTS, DECLARES = (0, 0), (0, 0), (0, ANY), True
 
@@ -242,7 +242,7 @@ class AddressInfo(_Says):
     """Names of addresses; see names.py."""
 
     def configure(self, *arguments: str) -> None:
-        """Entries `NAME ADDRESS...`: addresses, prefixes and MACs."""
+        """Check the entries `NAME ADDRESS...`: addresses, prefixes and MACs."""
         for entry in arguments:
             name, *values = entry.split() or [""]
             if not values:
@@ -261,31 +261,31 @@ class IPRewriterPatterns(_Says):
     """Named patterns; see rewriter.py."""
 
     def configure(self, *arguments: str) -> None:
-        """Entries `NAME SADDR SPORT DADDR DPORT`; the rewriter that names one reads its values."""
+        """Check the entries `NAME SADDR SPORT DADDR DPORT`; rewriters read their values."""
         for entry in arguments:
             if len(entry.split()) != 5:
                 raise InputError(f"an entry is NAME SADDR SPORT DADDR DPORT, got {entry!r}")
 
 
 class ScheduleInfo(_Says):
-    """Tickets of elements."""
+    """The scheduling tickets of elements."""
 
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": ONE_PACKET}
 
 
 class ClickyInfo(_Says):
-    """How a graph is drawn."""
+    """Drawing properties of a graph."""
 
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "how a graph is drawn"}
 
 
 class Script(_Says):
-    """What handlers do when; it is not run."""
+    """A script of handlers; it is not run."""
 
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "what handlers do at which time; no time passes in a run"}
 
     def configure(self, *arguments: str) -> None:
-        """Handlers that are written at the very beginning are refused: they may change any element."""
+        """Raise InputError for a handler written before any packet, which could change any element."""
         for text in arguments:
             word, _, handler = text.strip().partition(" ")
             if word in ("write", "writeq") and handler.strip() != "stop":

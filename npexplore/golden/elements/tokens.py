@@ -1,4 +1,4 @@
-"""Words, marks and bracketed texts of Click's configuration language, each with its file and line."""
+"""The tokenizer of Click's configuration language: words, marks and bracketed texts, with file and line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _closing(text: str, at: int, place: Place) -> int:
 
 
 def split_arguments(text: str) -> tuple[str, ...]:
-    """Return comma-separated arguments, comments and blanks around words cut off; quoted texts stay as they are."""
+    """Return comma-separated arguments without comments and surrounding blanks; quoted texts are unchanged."""
     parts = [""]
     for piece in _PIECE.finditer(text):
         if piece.group() == ",":
@@ -71,22 +71,22 @@ def split_arguments(text: str) -> tuple[str, ...]:
 
 
 def filled_in(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with `$name` and `${name}` replaced by their values, but for unknown names and in single quotes."""
+    """Return a text with `$name` and `${name}` replaced by values, except unknown names and names in single quotes."""
     return _VARIABLE.sub(lambda name: values.get(f"${name[1] or name[2]}", name[0]), text)
 
 
 def declared_names(tokens_read: Sequence[Token]) -> set[str]:
-    """Return the names in front of `::`, but those inside of compounds."""
+    """Return the names in front of `::`, except those inside compounds."""
     names: set[str] = set()
     depth = 0
     for k, token in enumerate(tokens_read):
         depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
         if token.kind == "mark" and token.text == "::" and not depth:
-            back = k - 1
-            while back >= 0 and (tokens_read[back].kind == "word" or tokens_read[back].text == ","):
-                if tokens_read[back].kind == "word":
-                    names.add(tokens_read[back].text)
-                    if back == 0 or tokens_read[back - 1].text != ",":
+            position = k - 1
+            while position >= 0 and (tokens_read[position].kind == "word" or tokens_read[position].text == ","):
+                if tokens_read[position].kind == "word":
+                    names.add(tokens_read[position].text)
+                    if position == 0 or tokens_read[position - 1].text != ",":
                         break
-                back -= 1
+                position -= 1
     return names

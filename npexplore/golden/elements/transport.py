@@ -1,4 +1,4 @@
-"""Elements on what IP carries: addresses set and noted, UDP put around, ends mirrored, checksums."""
+"""Elements on IP and its transport protocols: set addresses, encapsulate in UDP, mirror packets, checksums."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ CHECKSUM_AT = {TCP: 16, UDP: 6}
 
 
 def first_piece(packet: bytes) -> bool:
-    """Return whether a packet is whole or the first piece of one."""
+    """Say whether a packet is unfragmented or the first fragment."""
     return not (packet[6] << 8 | packet[7]) & 0x1FFF
 
 
 def updated(packet: bytes, old: bytes, new: bytes) -> bytes:
-    """Return an IP packet whose addresses or ports, `old`, are now `new`, with the checksums of TCP or UDP as right or
-    wrong as they were (RFC 1624); a UDP checksum of 0, none, stays, and so does one that is not all there.
+    """Return an IP packet after its addresses or ports `old` became `new`, with updated TCP or UDP checksum (RFC 1624).
+
+    A wrong checksum stays wrong. A UDP checksum of 0 (none) stays, and so does one that is cut off.
     """
     start, protocol = 4 * (packet[0] & 15), packet[9]
     at = start + CHECKSUM_AT.get(protocol, 0)
@@ -42,7 +43,7 @@ def updated(packet: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def header_updated(packet: bytes, old: bytes, new: bytes) -> bytes:
-    """Return the same for the header's own checksum."""
+    """Return the packet with the IP header's checksum updated in this way."""
     total = packet[10] << 8 | packet[11]
     for k in range(0, len(old), 2):
         if old != new:
@@ -51,7 +52,7 @@ def header_updated(packet: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def last_destination(packet: bytes) -> bytes:
-    """Return the address that a packet is for in the end: the last of a source route, if there is one."""
+    """Return the final destination of a packet: the last address of a source route, if there is one."""
     for octets in raw_options(packet):
         if octets[0] in SOURCE_ROUTES and len(octets) >= 7:
             return octets[-4:]
@@ -59,9 +60,9 @@ def last_destination(packet: bytes) -> bytes:
 
 
 def summed(packet: bytes, length: int, protocol: int) -> bytes:
-    """Return an IP packet with the checksum of TCP or UDP over `length` bytes of it (RFC 768, RFC 9293 section 3.1).
+    """Return an IP packet with the TCP or UDP checksum over `length` bytes (RFC 768, RFC 9293 section 3.1).
 
-    The pseudo header of a source-routed packet has its last destination.
+    The pseudo header of a source-routed packet has its final destination.
     """
     start = 4 * (packet[0] & 15)
     at = start + CHECKSUM_AT[protocol]
@@ -76,7 +77,7 @@ class IPPrint(Print):
 
 
 class SetIPAddress(Element):
-    """Notes an address as the one to send to: `SetIPAddress(10.0.0.1)`."""
+    """Sets the destination annotation to an address: `SetIPAddress(10.0.0.1)`."""
 
     ARGUMENTS = (1, 1)
 
@@ -92,33 +93,33 @@ class SetIPAddress(Element):
 
 
 class StoreIPAddress(Element):
-    """Writes an address at an offset, the noted one unless told: `StoreIPAddress(10.0.0.1, 12)`.
+    """Writes an address at an offset, default the destination annotation: `StoreIPAddress(10.0.0.1, 12)`.
 
-    `src` and `dst` as offsets are the fields of the IP header; checksums are then updated. What has no such place
-    leaves by output 1. A noted address of 0 is not written.
+    `src` and `dst` as offsets are the fields of the IP header; checksums are then updated. Packets too short for the
+    address leave by output 1. An annotation of 0 is not written.
     """
 
     OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (1, 2)
 
     def configure(self, *arguments: str) -> None:
-        """The address and the offset."""
+        """Read the address and the offset."""
         self.address = address(arguments[0]) if len(arguments) > 1 else None
         where = arguments[-1].lower()
         self.field = ADDRESS_AT.get(where)
         self.offset = number(where) if self.field is None else 0
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with the address in it; at an offset in bytes its checksums are still those of before."""
+        """Return the packet with the address written; checksums are updated only for `src` and `dst`."""
         value = (pack.target if self.address is None else self.address).to_bytes(4, "big")
         if self.field is not None:
             packet = pack.packet
             if len(packet) < 20:
                 return [(1, replace(pack, reason=Reason.TOO_SHORT))]
-            old = packet[self.field : self.field + 4]
+            old_address = packet[self.field : self.field + 4]
             stored = packet[: self.field] + value + packet[self.field + 4 :]
-            stored = header_updated(stored, old, value)
-            short = stored[9] == TCP and len(stored) < 4 * (stored[0] & 15) + TCP_HEADER
-            return [(0, pack.with_packet(stored if short else updated(stored, old, value)))]
+            stored = header_updated(stored, old_address, value)
+            has_short_tcp = stored[9] == TCP and len(stored) < 4 * (stored[0] & 15) + TCP_HEADER
+            return [(0, pack.with_packet(stored if has_short_tcp else updated(stored, old_address, value)))]
         end = self.offset + 4
         if self.address is None and not pack.target:
             return [(0, pack)]
@@ -128,19 +129,19 @@ class StoreIPAddress(Element):
 
 
 class SetTCPChecksum(Element):
-    """Computes the checksum of TCP anew, over the IP packet's length; what has no whole header of TCP is dropped.
+    """Computes the TCP checksum anew, over the IP packet's length; drops packets without a complete TCP header.
 
-    FIXOFF true: a data offset below 5 or behind the packet's end is set right first.
+    FIXOFF true: a data offset below 5 words or beyond the packet's end is corrected first.
     """
 
     ARGUMENTS = (0, 1)
 
     def configure(self, *arguments: str) -> None:
-        """Whether the data offset is looked at."""
+        """Read FIXOFF, by position or by keyword."""
         self.fixes = truth("FIXOFF", self.said.value("FIXOFF", arguments[0] if arguments else "false"))
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet; one of another protocol as it is."""
+        """Return the packet; a packet of another protocol is unchanged."""
         packet = pack.packet
         if len(packet) < 20 or packet[9] != TCP:
             return [(0, pack)]
@@ -158,12 +159,12 @@ class SetTCPChecksum(Element):
 
 
 class SetUDPChecksum(Element):
-    """Computes the checksum of UDP anew, over the length that UDP's header says; pieces and short ones by output 1."""
+    """Computes the UDP checksum anew, over the UDP header's length; fragments and short packets leave by output 1."""
 
     OUTPUTS, PROCESSING = (1, 2), "a/ah"
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet; one of another protocol as it is."""
+        """Return the packet; a packet of another protocol is unchanged."""
         packet = pack.packet
         if len(packet) < 20 or packet[9] != UDP:
             return [(0, pack)]
@@ -175,14 +176,14 @@ class SetUDPChecksum(Element):
 
 
 class UDPIPEncap(Element):
-    """Puts headers of IP and UDP in front: `UDPIPEncap(SOURCE, SPORT, DESTINATION, DPORT)`; DST_ANNO: the noted one."""
+    """Prepends IP and UDP headers: `UDPIPEncap(SOURCE, SPORT, DESTINATION, DPORT)`; DST_ANNO: the annotation."""
 
     ARGUMENTS = (4, 5)
 
     POSITIONS: ClassVar[tuple[str, ...]] = ("SRC", "SPORT", "DST", "DPORT")
 
     def configure(self, *arguments: str) -> None:
-        """Both ends; whether there is a checksum, which there is unless the fifth or CHECKSUM says no."""
+        """Read addresses, ports, and whether there is a UDP checksum (fifth argument or CHECKSUM, default true)."""
         self.source = address(arguments[0])
         self.destination = None if arguments[2] == "DST_ANNO" else address(arguments[2])
         self.ports = b"".join(limited("a port", arguments[k], 0xFFFF).to_bytes(2, "big") for k in (1, 3))
@@ -190,7 +191,7 @@ class UDPIPEncap(Element):
         self.identification = 0
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet."""
+        """Return the packet."""
         udp = self.ports + (8 + len(pack.data)).to_bytes(2, "big") + bytes(2) + pack.data
         destination = pack.target if self.destination is None else self.destination
         packet_out = write_packet(
@@ -202,28 +203,28 @@ class UDPIPEncap(Element):
 
 
 class IPMirror(Element):
-    """Sends back: source and destination change places, of ports too, and TCP's two numbers.
+    """Mirrors packets: swaps source and destination addresses and ports, TCP's sequence and acknowledgement numbers.
 
-    DST_ANNO false: the address to send to is not noted.
+    DST_ANNO false: the destination annotation is not set.
     """
 
     ARGUMENTS = (0, 1)
 
     def configure(self, *arguments: str) -> None:
-        """Whether the address to send to is noted."""
+        """Read DST_ANNO, by position or by keyword."""
         self.notes = truth("DST_ANNO", self.said.value("DST_ANNO", arguments[0] if arguments else "true"))
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet; sums do not notice."""
+        """Return the mirrored packet; swaps do not change checksums."""
         packet = pack.packet
         if len(packet) < 20:
             return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
         start = 4 * (packet[0] & 15)
-        turned = packet[:12] + packet[16:20] + packet[12:16] + packet[20:]
-        body = turned[start:]
-        if turned[9] in (TCP, UDP) and first_piece(packet) and len(body) >= 8:
+        mirrored = packet[:12] + packet[16:20] + packet[12:16] + packet[20:]
+        body = mirrored[start:]
+        if mirrored[9] in (TCP, UDP) and first_piece(packet) and len(body) >= 8:
             body = body[2:4] + body[:2] + body[4:]
-            if turned[9] == TCP and len(body) >= 12:
+            if mirrored[9] == TCP and len(body) >= 12:
                 body = body[:4] + body[8:12] + body[4:8] + body[12:]
         target = int.from_bytes(packet[12:16], "big") if self.notes else pack.target
-        return [(0, pack.with_packet(turned[:start] + body, target=target))]
+        return [(0, pack.with_packet(mirrored[:start] + body, target=target))]
