@@ -1,4 +1,4 @@
-"""Packet classifiers on five header fields; the first matching rule wins; CLASSIFIERS lists them."""
+"""Packet classifiers by five header fields: the first matching rule wins. CLASSIFIERS lists them."""
 
 from npexplore.golden.classify.base import Classifier
 from npexplore.golden.classify.linear import LinearSearch

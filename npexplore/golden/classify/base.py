@@ -1,4 +1,4 @@
-"""The interface of classifiers: find the first rule that matches a header, or columns of them, and count the work."""
+"""The interface of classifiers: they find the first rule that matches a header, and count the work of the search."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ from npexplore.golden.ipv4.five_tuple import BITS, Columns, FiveTuple, five_colu
 from npexplore.golden.work import Meter, Work, WorkColumns
 
 NO_MATCH = -1
-_ACTION_BITS = 16  # of a rule's record: code point and number of the policer
+_ACTION_BITS = 16  # in a rule's record: code point and policer number
 RECORD_BITS = 2 * sum(BITS) + _ACTION_BITS
 
 
 class Classifier(ShownByArguments, ABC):
-    """Rules that answer which of them matches first. word_bits: bits of a memory word, in which work is counted.
+    """Finds the first of its rules that matches a header. word_bits: bits of a memory word, the unit of work.
 
     The reference (`match`, `work`) is plain Python for one header; `match_many` and `work_many` are its batch forms.
-    Comparing with one bound costs an alu instruction and a branch, and one more alu instruction where the bound shares
-    its word with others. Fields of the header are at hand.
+    Comparing a field with one bound costs an alu instruction and a branch, and another alu instruction to unpack a
+    bound that shares its word. Header fields are in registers: reading them costs nothing.
 
     Example:
         >>> from npexplore.golden import Classifier, LinearSearch, generate_rules
@@ -38,7 +38,7 @@ class Classifier(ShownByArguments, ABC):
         if word_bits < 8 or word_bits % 8:
             raise InputError(f"word_bits must be a multiple of 8, got {word_bits}")
         self.word_bits = word_bits
-        self.compare_alu = tuple(1 + (bits < word_bits) for bits in BITS)  # of one bound, by field
+        self.compare_alu = tuple(1 + (bits < word_bits) for bits in BITS)  # per comparison with one bound, by field
         self.rules = Rules.of(rules)
         self._build(self.rules)
 
@@ -62,7 +62,7 @@ class Classifier(ShownByArguments, ABC):
         return meter.work
 
     def match_many(self, headers: Columns, out: "NDArray[np.int32] | None" = None) -> NDArray[np.int32]:
-        """Return the first matching rule of each header, -1 for none; into `out` (int32, as long) where it is given."""
+        """Return the first matching rule of each header, -1: none; written into `out` (int32, same length) if given."""
         columns = five_columns(headers)
         shape = columns.source.shape
         if out is None:
@@ -77,11 +77,11 @@ class Classifier(ShownByArguments, ABC):
         return self._work_many(five_columns(headers))
 
     def insert(self, rule: Rule, at: int | None = None) -> None:
-        """Insert a rule at a place (default: the end) and rebuild; on an error nothing is changed."""
+        """Insert a rule at an index (default: the end) and rebuild; an error changes nothing."""
         self._rebuild(self.rules.inserted(rule, at))
 
     def remove(self, at: int) -> None:
-        """Remove a rule and rebuild; raises InputError for a place that does not exist, and for the only rule."""
+        """Remove a rule and rebuild; raises InputError for an index out of range, and for the only rule."""
         self._rebuild(self.rules.removed(at))
 
     def _rebuild(self, rules: Rules) -> None:
@@ -94,7 +94,7 @@ class Classifier(ShownByArguments, ABC):
 
     @abstractmethod
     def _build(self, rules: Rules) -> None:
-        """Make the tables; raise before anything is changed."""
+        """Build the tables; raise errors before changing anything."""
 
     @abstractmethod
     def _walk(self, header: "FiveTuple[int]", meter: Meter) -> int: ...
@@ -106,7 +106,7 @@ class Classifier(ShownByArguments, ABC):
     def _work_many(self, headers: Columns) -> WorkColumns: ...
 
     def _compare(self, meter: Meter, field: int, value: int, low: int, high: int) -> bool:
-        """Compare a field with both ends of a range, the second only where the first leaves it open."""
+        """Compare a field with both ends of a range; the second only if the first comparison does not decide."""
         meter.do(alu=self.compare_alu[field], branch=1)
         if value < low:
             return False

@@ -1,8 +1,8 @@
-"""Intervals of one field: the ends of all rules' ranges divide it, and within an interval the same rules match.
+"""Intervals of one field: the ends of all rules' ranges divide the field so that in an interval the same rules match.
 
-n rules have up to 2 n ends and so up to 2 n - 1 intervals between the first and the last; gaps that no rule covers are
-among them, and outside of them no rule matches. The table is sorted; a row is an interval's begin and end, or its begin
-alone. Searching with ends stops at the interval; with begins alone it must go on until one is left.
+n rules have up to 2 n ends, so up to 2 n - 1 intervals between the first and the last end, including gaps that no rule
+covers; no rule matches outside of them. The table is sorted. A row holds an interval's begin and end, or its begin
+only. With ends, a binary search stops at the matching interval; with begins only, it halves until one row is left.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ OUTSIDE = -1
 
 
 class Interval(NamedTuple):
-    """Both ends, and a bit for each rule that matches inside (the lowest bit is rule 0)."""
+    """First and last value, and a bit for each rule that matches inside (the lowest bit is rule 0)."""
 
     begin: int
     end: int
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The interval's row (OUTSIDE for none), the rows probed in their order, and comparisons with a bound."""
+    """A search's result: the interval's row (OUTSIDE: none), the probed rows in order, the comparisons with a bound."""
 
     row: int
     probed: tuple[int, ...]
@@ -35,20 +35,20 @@ class Found(NamedTuple):
 
     @property
     def probes(self) -> int:
-        """How many rows were probed."""
+        """Number of rows probed."""
         return len(self.probed)
 
 
 @dataclass(frozen=True)
 class IntervalTable:
-    """Intervals in order, each beginning where the last one ended. ends: whether rows hold their ends too."""
+    """Contiguous intervals in ascending order. ends: whether rows in memory hold the ends too."""
 
     rows: tuple[Interval, ...]
     ends: bool = True
 
     @classmethod
     def of(cls, ranges: Sequence[Range], ends: bool = True) -> "IntervalTable":
-        """Return the intervals that ranges cut, by one sweep over their ends."""
+        """Return the intervals of ranges, by one sweep over their ends."""
         toggled: dict[int, int] = {}
         for rule, (low, high) in enumerate(ranges):
             for border in (low, high + 1):
@@ -64,7 +64,7 @@ class IntervalTable:
         return len(self.rows)
 
     def search(self, value: int) -> Found:
-        """Search by halving."""
+        """Return the result of a binary search for a value."""
         return self._search_ends(value) if self.ends else self._search_begins(value)
 
     def _search_ends(self, value: int) -> Found:
@@ -85,7 +85,7 @@ class IntervalTable:
         return Found(OUTSIDE, probed, comparisons)
 
     def _search_begins(self, value: int) -> Found:
-        """The last row ends the table: it holds no rule and begins behind the last interval."""
+        """Search rows that hold begins only; one more row without rules begins behind the last interval."""
         low, high = -1, len(self.rows) + 1
         probed: tuple[int, ...] = ()
         while high - low > 1:
@@ -99,15 +99,15 @@ class IntervalTable:
 
     @property
     def stored(self) -> int:
-        """Rows in memory: with begins alone, one more says where the last interval ends."""
+        """Rows in memory; with begins only, one more row marks the end of the last interval."""
         return len(self.rows) + (not self.ends)
 
 
 class Pieces(NamedTuple):
-    """The whole field in pieces, those outside of the intervals too: what the batch form works on.
+    """The whole field as contiguous pieces: the intervals and what is outside of them; used by the batch form.
 
     start: uint32, first value of each. vectors: uint64, shape (pieces, words of 64 bits). matched, probes, comparisons:
-    what a search for any value of a piece comes to.
+    result of a search for any value of a piece.
     """
 
     start: NDArray[np.uint32]
@@ -118,7 +118,7 @@ class Pieces(NamedTuple):
 
 
 def pieces(table: IntervalTable, bits: int, rules: int) -> Pieces:
-    """Return a table's pieces for a field of so many bits."""
+    """Return a table's pieces for a field of `bits` bits and a number of rules."""
     rows = list(table.rows)
     if rows[0].begin > 0:
         rows.insert(0, Interval(0, rows[0].begin - 1, 0))

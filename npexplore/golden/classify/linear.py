@@ -13,12 +13,12 @@ from npexplore.golden.work import Meter, WorkColumns
 
 
 class LinearSearch(Classifier):
-    """The reference classifier: compares a header with one rule after the other until one matches.
+    """The reference classifier: compares a header with the rules in order until one matches.
 
     One access per rule reads its whole record of the table `rules`.
 
-    A rule costs one alu instruction (the record's address) and one branch (the end of the list) beside its comparisons,
-    which end with the first field that does not match.
+    A rule costs one alu instruction (the record's address), one branch (test for the end of the list), and its
+    comparisons up to the first field that does not match.
 
     Example:
         >>> from npexplore.golden import LinearSearch, generate_rules

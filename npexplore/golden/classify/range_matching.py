@@ -1,9 +1,9 @@
-"""Multidimensional range matching: a binary search per field, then the first bit that all five bit vectors have.
+"""Multidimensional range matching: a binary search per field, then the first bit set in all five bit vectors.
 
 Lakshman, Stiliadis, "High-speed policy-based packet forwarding using efficient multi-dimensional range matching", ACM
 SIGCOMM 1998, section 3; as used by Lin et al., "DiffServ edge routers over network processors", IEEE Network 17(4),
-2003: interval table and bit-vector table per field (its Fig. 4), vectors of 512 bits. Storage grows as n^2: up to
-2 n - 1 intervals a field, n bits each.
+2003: an interval table and a bit-vector table per field (its Fig. 4), vectors of 512 bits. Storage grows as n^2: up to
+2 n - 1 intervals per field, with n bits each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, Columns, FiveTuple
 from npexplore.golden.work import Meter, WorkColumns
 
 READINGS = ("whole", "bursts", "first_set")
-_PROBE = {"alu": 5, "branch": 1}  # is there a row left (and a branch), middle (add, shift), its address, a bound moved
+_PROBE = {"alu": 5, "branch": 1}  # loop test (with the branch), middle (add, shift), its address, moved bound
 
 
 class RangeMatcher(Classifier):
@@ -30,17 +30,17 @@ class RangeMatcher(Classifier):
     Its tables are `intervals` and `vectors`, one of each per field.
 
     Args:
-        rules: the rules, the first that matches wins.
-        width: bits of a vector, and so the most rules.
-        ends: interval rows hold begin and end (as in Fig. 4), else only where they begin.
-        reading: `whole` reads a vector at once, field by field, and gathers the AND of all words; `first_set` searches
-            all fields first and then reads, word by word, one word of each vector until their AND is not zero; `bursts`
-            does so burst by burst.
+        rules: the rules; the first that matches wins.
+        width: bits of a vector, which is also the maximum number of rules.
+        ends: interval rows hold begin and end (as in Fig. 4), else only the begin.
+        reading: `whole` reads the whole vector of each field and computes the AND of all words; `first_set` searches
+            all fields first, then reads one word of each vector at a time until their AND is not zero; `bursts` does
+            the same burst by burst.
         burst_words: words of the longest access (None: a vector is one access).
-        word_bits: bits of a word of memory.
+        word_bits: bits of a memory word.
 
-    Counted: a probe is one access and 5 alu, 1 branch beside its comparisons; a vector's address 1 alu; a word of a
-    vector taken over or ANDed 1 alu; a word tested 1 alu, 1 branch; the rule's number 1 find_first_set, 1 alu.
+    Work: a probe is one access and 5 alu, 1 branch plus its comparisons; a vector's address 1 alu; a word of a vector
+    copied or ANDed 1 alu; a word tested 1 alu, 1 branch; the rule's number 1 find_first_set, 1 alu.
 
     Example:
         >>> from npexplore.golden import RangeMatcher, generate_rules
@@ -75,7 +75,7 @@ class RangeMatcher(Classifier):
 
     @cached_property
     def interval_words(self) -> tuple[int, ...]:
-        """Words of an interval's row, by field: two bounds share a word where it holds them."""
+        """Words of an interval's row, by field: two bounds share a word if they fit."""
         return tuple(-(-bits * (1 + self.ends) // self.word_bits) for bits in BITS)
 
     @property
@@ -90,7 +90,7 @@ class RangeMatcher(Classifier):
 
     @property
     def step_words(self) -> int:
-        """Words of each vector that are read before their AND is tested."""
+        """Words of each vector that are read before each test of their AND."""
         return {"whole": self.vector_words, "bursts": self.burst_words or self.vector_words, "first_set": 1}[
             self.reading
         ]
@@ -105,13 +105,13 @@ class RangeMatcher(Classifier):
         self._pieces: tuple[Pieces, ...] = tuple(
             pieces(table, bits, len(rules)) for table, bits in zip(self.tables, BITS, strict=True)
         )
-        self._guides = tuple(_guide(one.start, bits) for one, bits in zip(self._pieces, BITS, strict=True))
+        self._guides = tuple(_guide(piece.start, bits) for piece, bits in zip(self._pieces, BITS, strict=True))
 
     # ---- the reference
 
     def _walk(self, header: "FiveTuple[int]", meter: Meter) -> int:
         whole = self.reading == "whole"
-        common, vectors, at = (1 << self.width) - 1, [], [0, 0]  # first words of the field's intervals and vectors
+        common, vectors, at = (1 << self.width) - 1, [], [0, 0]  # addresses of the field's intervals and vectors
         places = []
         for k, (value, table) in enumerate(zip(header, self.tables, strict=True)):
             lookup = table.search(value)
@@ -130,10 +130,10 @@ class RangeMatcher(Classifier):
                 common &= vectors[-1]
         for word in range(self.vector_words):
             if not whole and word % self.step_words == 0:
-                more = min(self.step_words, self.vector_words - word)
+                words_read = min(self.step_words, self.vector_words - word)
                 for vector, place in zip(vectors, places, strict=True):
-                    meter.read("vectors", more, at=place + word)
-                    meter.do(alu=more)
+                    meter.read("vectors", words_read, at=place + word)
+                    meter.do(alu=words_read)
                     common &= vector
             meter.do(alu=1, branch=1)
             bits = common >> word * self.word_bits & (1 << self.word_bits) - 1
@@ -143,32 +143,32 @@ class RangeMatcher(Classifier):
         return NO_MATCH
 
     def _read_vector(self, meter: Meter, at: int) -> None:
-        left = self.vector_words
-        while left:
-            burst = min(left, self.burst_words or left)
-            meter.read("vectors", burst, at=at + self.vector_words - left)
+        remaining = self.vector_words
+        while remaining:
+            burst = min(remaining, self.burst_words or remaining)
+            meter.read("vectors", burst, at=at + self.vector_words - remaining)
             meter.do(alu=burst)
-            left -= burst
+            remaining -= burst
 
     # ---- the batch forms
 
     def _match_many(self, headers: Columns, out: NDArray[np.int32]) -> None:
-        starts, vectors = tuple(one.start for one in self._pieces), tuple(one.vectors for one in self._pieces)
+        starts, vectors = tuple(piece.start for piece in self._pieces), tuple(piece.vectors for piece in self._pieces)
         kernels.range_match(*headers, self._guides, starts, vectors, out)
 
     def _work_many(self, headers: Columns) -> WorkColumns:
-        """Searches cost the same for all values of a piece, so that their costs are looked up."""
+        """A search costs the same for all values of a piece, so its cost is looked up."""
         count, words = len(headers.source), self.vector_words
         alu, branch, probes, probe_words, read = (np.zeros(count, np.int64) for _ in range(5))
-        going = np.ones(count, np.bool_)  # no field before was outside of all intervals
-        for k, (column, one) in enumerate(zip(headers, self._pieces, strict=True)):
-            piece = np.searchsorted(one.start, column, side="right") - 1
-            steps, comparisons = one.probes[piece] * going, one.comparisons[piece] * going
+        going = np.ones(count, np.bool_)  # all fields so far matched an interval
+        for k, (column, field_pieces) in enumerate(zip(headers, self._pieces, strict=True)):
+            piece = np.searchsorted(field_pieces.start, column, side="right") - 1
+            steps, comparisons = field_pieces.probes[piece] * going, field_pieces.comparisons[piece] * going
             probes += steps
             probe_words += self.interval_words[k] * steps
             alu += _PROBE["alu"] * steps + self.compare_alu[k] * comparisons
             branch += _PROBE["branch"] * steps + comparisons + going
-            going = going & one.matched[piece]
+            going = going & field_pieces.matched[piece]
             alu += going
             read += going
         index = self.match_many(headers).astype(np.int64)
@@ -190,9 +190,9 @@ class RangeMatcher(Classifier):
 
 
 def _guide(start: NDArray[np.uint32], bits: int) -> NDArray[np.uint16]:
-    """Return the piece of each value of a field's first 16 bits (all, if it has fewer), and of the end.
+    """Return the piece at each value of a field's first 16 bits (all bits, if it has fewer), and the last piece.
 
-    For 32 bits it is the piece where those 65,536 values begin; the next row says where they end.
+    For a 32-bit field: the piece at the first of the 65,536 values with these bits; the next row bounds their pieces.
     """
     steps = 1 << min(bits, 16)
     firsts = np.arange(steps, dtype=np.int64) << max(bits - 16, 0)

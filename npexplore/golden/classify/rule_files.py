@@ -1,8 +1,8 @@
-"""Files of rules: npexplore's own TOML, and the lines of ClassBench.
+"""Reads files of rules: npexplore's TOML, and ClassBench's lines.
 
 ClassBench (Taylor, Turner, IEEE/ACM Transactions on Networking 15(3), 2007) writes a rule as
-`@SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK]`; it has no actions, and flags are
-not among the five fields: their form is checked, no more. docs/classifiers.md and diffserv.md describe every key.
+`@SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK]`. It has no actions. Flags are not
+among the five fields: only their syntax is checked. docs/classifiers.md and diffserv.md describe every key.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RuleRecord(Record, frozen=True, kw_only=True):
     """A rule: each field is a value, a prefix (addresses), or a range `LOW-HIGH`; a missing field matches any value.
 
     protocol: a number, a range, or a name of PROTOCOLS. class: EF, AF11 .. AF43 (AF1 is AF11), CS1 .. CS7, BE (the
-    default); dscp: a number instead of it. policer: the name of the one that the rule's packets go through.
+    default); dscp: a number instead of class. policer: name of the policer of the rule's packets.
     """
 
     source: Field = None
@@ -49,10 +49,10 @@ class RuleRecord(Record, frozen=True, kw_only=True):
 
 
 class RulesFile(Record, frozen=True, kw_only=True):
-    """Schema of a file of rules, first match first, and of what a DiffServ edge does with their packets.
+    """Schema of a file of rules, highest precedence first, and of a DiffServ edge's treatment of their packets.
 
-    classes: the queues of every port, highest first. scheduler, queue: of every port; port: exceptions for some ports.
-    bytes: what queues, schedulers and shapers count of a packet.
+    classes: the queues of every port, highest priority first. scheduler, queue: of every port; port: exceptions for
+    some ports. bytes: the size of a packet in queues, schedulers and shapers.
     """
 
     about: str = ""
@@ -71,7 +71,7 @@ def rules_schema() -> dict[str, Any]:
 
 
 def load_rules(path: str | Path) -> Rules:
-    """Read rules: TOML by its name (.toml), else ClassBench. Raises InputError naming file, rule, field and value."""
+    """Read rules: TOML if the name ends in .toml, else ClassBench. Raises InputError naming file, rule and field."""
     file = Path(path)
     if file.suffix != ".toml":
         return classbench_rules(input_content(path).decode("utf-8-sig", "replace").splitlines(), file.name)
@@ -85,15 +85,15 @@ def read_rules_file(path: str | Path) -> RulesFile:
 
 
 def rules_of(records: Sequence[RuleRecord], origin: str = "rules", policers: Collection[str] | None = None) -> Rules:
-    """Return checked rules. policers: the names that there are, if they are known. Raises InputError."""
+    """Return checked rules. policers: the defined names, None: names are not checked. Raises InputError."""
     _room(len(records), origin)
     return Rules(tuple(_rule(f"{origin}: rule[{k}]", record, policers) for k, record in enumerate(records)), origin)
 
 
 def classbench_rules(lines: Iterable[str], origin: str = "rules", classes: Sequence[str] = ("BE",)) -> Rules:
-    """Return the rules of ClassBench's lines; empty ones and comments (#) are skipped.
+    """Return the rules of ClassBench's lines; empty lines and comments (#) are skipped.
 
-    classes: behaviours that the rules get in turn. Raises InputError naming origin, line, field and value.
+    classes: per-hop behaviours, assigned to the rules in turn. Raises InputError naming origin, line, field and value.
     """
     dscps = [class_number(name) for name in classes]
     rules: list[Rule] = []
@@ -127,34 +127,34 @@ def _rule(place: str, record: RuleRecord, policers: Collection[str] | None) -> R
 
 
 def _addresses(name: str, value: Field, bits: int) -> Range:
-    """Read an address, a prefix, or two addresses with a dash between."""
+    """Parse an address, a prefix, or two addresses joined by a dash."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be an address, a prefix or LOW-HIGH in quotes, got {value!r}")
     low, dash, high = value.partition("-")
     try:
         if dash:
             return address_number(low.strip()), address_number(high.strip())
-        first, length = prefix_pair(value)
+        prefix_value, length = prefix_pair(value)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    return first, first | ~prefix_mask(length) & MAX_ADDRESS
+    return prefix_value, prefix_value | ~prefix_mask(length) & MAX_ADDRESS
 
 
 def _numbers(name: str, value: Field, bits: int) -> Range:
-    """Read a number, or two with a dash between."""
+    """Parse a number, or two numbers joined by a dash."""
     if isinstance(value, int):
         return value, value
     low, dash, high = str(value).partition("-")
-    first = whole_number(low.strip(), hexadecimal=False)
-    last = whole_number(high.strip(), hexadecimal=False) if dash else first
-    if first is None or last is None:
+    low_value = whole_number(low.strip(), hexadecimal=False)
+    high_value = whole_number(high.strip(), hexadecimal=False) if dash else low_value
+    if low_value is None or high_value is None:
         rule = f"must be a number 0 to {(1 << bits) - 1} or LOW-HIGH, without leading zeros"
         raise InputError(f"{name} {rule}, got {value!r}")
-    return first, last
+    return low_value, high_value
 
 
 def _protocols(name: str, value: Field, bits: int) -> Range:
-    """Read a number, a range, or a protocol's name."""
+    """Parse a number, a range, or a protocol's name."""
     if isinstance(value, str) and value[:1].isalpha():
         if value not in PROTOCOLS:
             raise UnknownNameError(name, value, PROTOCOLS)
@@ -166,8 +166,8 @@ def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
     fields = _CLASSBENCH.fullmatch(text)
     if not fields:
         form = "@PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK"
-        other = "" if text[0] == "@" else " (rules of other tools, as nftables, iptables and tc, are not read)"
-        raise InputError(f"{place}: a rule is {form}, got {text!r}{other}")
+        hint = "" if text[0] == "@" else " (rules of other tools, as nftables, iptables and tc, are not read)"
+        raise InputError(f"{place}: a rule is {form}, got {text!r}{hint}")
     words = fields.groups()
     with told_at(place):
         source, destination = (_addresses(name, word, 32) for name, word in zip(FIELDS[:2], words[:2], strict=True))
@@ -181,7 +181,7 @@ def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
 
 
 def _masked(value: str, mask: str) -> Range:
-    """Return the range of a protocol and its mask, decimal or with 0x; the mask's set bits must come first."""
+    """Return the range of a protocol and its mask, decimal or with 0x; the mask must be ones, then zeros."""
     low, bits = whole_number(value), whole_number(mask)
     if low is None or bits is None:
         raise InputError(f"protocol must be NUMBER/MASK, got {value}/{mask} (without leading zeros, or with 0x)")

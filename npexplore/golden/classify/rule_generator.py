@@ -1,7 +1,7 @@
-"""Generated rules: sets like ClassBench's from a profile's shares, a rule for each flow, and headers that match.
+"""Generates rules from a profile's shares like ClassBench, a rule for each flow, and headers that match rules.
 
-Profiles lie in models/rule_profiles. Ports are of five classes (Taylor, Turner, ClassBench, 2007): WC any, HI 1024 and
-up, LO below 1024, AR an arbitrary range, EM one port. Prefixes nest: many lie inside one that was drawn before.
+Profiles are in models/rule_profiles. Port ranges have five classes (Taylor, Turner, ClassBench, 2007): WC any, HI 1024
+and up, LO below 1024, AR an arbitrary range, EM one port. Prefixes nest: many are inside an earlier one.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from npexplore.toml import Record, decode
 
 PORT_CLASSES = ("WC", "HI", "LO", "AR", "EM")
 _PRIVILEGED = 1023  # the last system port, RFC 6335 section 6
-_TRIES = 100  # draws for a rule that is not there yet
+_TRIES = 100  # draws per wanted rule, to find different ones
 
 
 class Profile(Record, frozen=True, kw_only=True):
-    """Schema of models/rule_profiles/*.toml; tables are shares, of any sum, by name.
+    """Schema of models/rule_profiles/*.toml; each table holds relative shares by name.
 
-    Names are protocols (or any), prefix lengths, port classes and behaviours.
-    nesting: share of prefixes that lie inside one drawn before; shared: share that are one drawn before.
-    services: the ports that EM draws from.
+    Names are protocols (or any), prefix lengths, port classes and per-hop behaviours.
+    nesting: share of new prefixes inside an earlier one; shared: share of prefixes that repeat an earlier one.
+    services: the ports of class EM.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Profile(Record, frozen=True, kw_only=True):
 
 
 def profile_names() -> list[str]:
-    """Return the profiles there are."""
+    """Return the names of all profiles."""
     return stems("models", "rule_profiles")
 
 
@@ -57,11 +57,11 @@ def load_profile(path: str | Path) -> Profile:
     file = Path(path)
     profile: Profile = decode(input_content(file), Profile, file)
     lengths = [str(length) for length in range(33)]
-    known: dict[str, Collection[str]] = {
+    names_by_table: dict[str, Collection[str]] = {
         "protocol": [*PROTOCOLS, "any"], "source_length": lengths, "destination_length": lengths,
         "source_port": PORT_CLASSES, "destination_port": PORT_CLASSES, "class": CLASSES,
     }  # fmt: skip
-    for table, names in known.items():
+    for table, names in names_by_table.items():
         shares = getattr(profile, "class_" if table == "class" else table)
         for name, value in shares.items():
             one_of(f"{file.name}: {table}", name, names)
@@ -85,7 +85,7 @@ def _listed(name: str) -> Profile:
 def generate_rules(
     count: int, profile: str | Profile = "access", *, seed: int | np.random.Generator, default: bool = True
 ) -> Rules:
-    """Return so many different rules of a profile, the narrow ones first; the same seed gives the same rules.
+    """Return `count` different rules of a profile, narrow ones first; the same seed gives the same rules.
 
     default: make the last rule match every packet (BE). Raises InputError for a count outside 1 .. 16,384 or a profile
     that does not have so many different rules.
@@ -97,23 +97,23 @@ def generate_rules(
     shares = _listed(profile) if isinstance(profile, str) else profile
     draw = _Draw(shares, np.random.default_rng(seed))
     rules: dict[tuple[Range, ...], Rule] = {}
-    wanted = count - default
-    for _ in range(_TRIES * wanted):
-        if len(rules) == wanted:
+    drawn_count = count - default
+    for _ in range(_TRIES * drawn_count):
+        if len(rules) == drawn_count:
             break
         rule = draw.rule()
         if not (default and rule.ranges == Rule().ranges):
             rules.setdefault(rule.ranges, rule)
-    if len(rules) < wanted:
-        raise InputError(f"profile {shares.title!r} gave {len(rules)} different rules, {wanted} were asked for")
+    if len(rules) < drawn_count:
+        raise InputError(f"profile {shares.title!r} gave {len(rules)} different rules, {drawn_count} were asked for")
     ordered = sorted(rules.values(), key=_breadth)
     return Rules((*ordered, Rule()) if default else tuple(ordered), "generated rules")
 
 
 def flow_rules(count: int, *, dscp: int = 0) -> Rules:
-    """Return rules that each match one flow of UDP and differ in every field but the protocol.
+    """Return rules that each match one UDP flow and differ in every field except the protocol.
 
-    Values lie three apart, so that every field has the most intervals there can be, 2 n - 1 (worst for range matching).
+    Values are three apart, so that every field has the maximum of 2 n - 1 intervals (the worst case of range matching).
     """
     if not 1 <= count <= MAX_RULES:
         raise InputError(f"flows must be 1 to {MAX_RULES}, got {count}")
@@ -132,8 +132,8 @@ def headers_within(
 ) -> Columns:
     """Return headers as columns, each drawn at random from the ranges of one rule (an earlier rule may match it too).
 
-    row: which rule each header is drawn from; at random without it.
-    rules: the rules to draw from. count: how many headers. seed: an integer or a generator. row: shape (count,).
+    rules: the rules to draw from. count: how many headers. seed: an integer or a generator. row: shape (count,), the
+    rule of each header; None: rules at random.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.integers(0, len(rules), count) if row is None else np.asarray(row)
@@ -143,12 +143,12 @@ def headers_within(
 
 
 def _breadth(rule: Rule) -> int:
-    """Return the bits that a rule leaves free, about: the logarithm of each range, rounded."""
+    """Return about how many bits a rule leaves free: the sum of the rounded binary logarithms of its ranges."""
     return sum((high - low).bit_length() for low, high in rule.ranges)
 
 
 class _Draw:
-    """Draws rules of a profile from one generator."""
+    """Draws rules of a profile with one random generator."""
 
     def __init__(self, profile: Profile, rng: np.random.Generator) -> None:
         self._profile, self._rng = profile, rng
@@ -172,28 +172,28 @@ class _Draw:
         return names[int(np.searchsorted(weights, self._rng.random() * weights[-1], side="right"))]
 
     def _prefix(self, name: str, lengths: dict[str, float]) -> Range:
-        before = self._before[name]
-        if before and self._rng.random() < self._profile.shared:
-            value, length = before[int(self._rng.integers(len(before)))]
+        earlier = self._before[name]
+        if earlier and self._rng.random() < self._profile.shared:
+            value, length = earlier[int(self._rng.integers(len(earlier)))]
         else:
             length = int(self._one_of(lengths))
             value = int(self._rng.integers(1 << 32))
-            around = [prefix for prefix in before if 0 < prefix[1] < length]
-            if around and self._rng.random() < self._profile.nesting:
-                outer, bits = around[int(self._rng.integers(len(around)))]
-                value = outer | value & ~prefix_mask(bits)
+            shorter = [prefix for prefix in earlier if 0 < prefix[1] < length]
+            if shorter and self._rng.random() < self._profile.nesting:
+                outer_value, outer_length = shorter[int(self._rng.integers(len(shorter)))]
+                value = outer_value | value & ~prefix_mask(outer_length)
             value &= prefix_mask(length)
-            before.append((value, length))
+            earlier.append((value, length))
         return value, value | ~prefix_mask(length) & MAX_ADDRESS
 
     def _port(self, shares: dict[str, float]) -> Range:
         kind = self._one_of(shares)
-        one, two = sorted(int(port) for port in self._rng.integers(0, 1 << 16, 2))
+        low, high = sorted(int(port) for port in self._rng.integers(0, 1 << 16, 2))
         service = self._profile.services[int(self._rng.integers(len(self._profile.services)))]
         return {
             "WC": ANY_PORT,
             "HI": (_PRIVILEGED + 1, ANY_PORT[1]),
             "LO": (0, _PRIVILEGED),
-            "AR": (one, two),
+            "AR": (low, high),
             "EM": (service, service),
         }[kind]

@@ -1,6 +1,6 @@
-"""Classifier rules: five ranges and what to do with a packet that lies in all of them; the first that matches wins.
+"""Classifier rules: five ranges and an action for packets that match all five; the first matching rule wins.
 
-What to do is a code point of the DS field, by the names of code_points.py, and a policer that the packets go through.
+The action is a DS field code point, with the names of code_points.py, and optionally a policer.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, prefix_te
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, FiveTuple
 
 MAX_RULES = 16_384
-Range = tuple[int, int]  # first and last
+Range = tuple[int, int]  # first and last value
 ANY_ADDRESS, ANY_PORT, ANY_PROTOCOL = (0, 0xFFFFFFFF), (0, 0xFFFF), (0, 0xFF)
 CLASSES = (*DSCP, "AF1", "AF2", "AF3", "AF4")  # AFx is AFx1
 
@@ -29,7 +29,7 @@ def class_number(name: str) -> int:
 
 @dataclass(frozen=True)
 class Rule:
-    """Ranges with both ends included, the code point its packets get, and the name of their policer."""
+    """Ranges with both ends included, the code point to mark packets with, and the name of their policer."""
 
     source: Range = ANY_ADDRESS
     destination: Range = ANY_ADDRESS
@@ -59,7 +59,7 @@ class Rule:
         return dscp_name(self.dscp)
 
     def matches(self, header: "FiveTuple[int]") -> bool:
-        """Say whether every field lies in its range."""
+        """Say whether every field is in its range."""
         return all(low <= value <= high for value, (low, high) in zip(header, self.ranges, strict=True))
 
 
@@ -125,14 +125,14 @@ class Rules(Sequence[Rule]):
 
 
 def prefix_length(low: int, high: int, bits: int = 32) -> int | None:
-    """Return the length of the prefix that is exactly this range, None if there is none."""
+    """Return the length of the prefix that equals this range, None if no prefix does."""
     free = (high - low).bit_length()
     span = (1 << free) - 1
     return bits - free if high - low == span and not low & span else None
 
 
 def range_text(name: str, ends: Range) -> str:
-    """Return a range of a field as rule files write it: a prefix, a value or two ends; 'any' for every value."""
+    """Return a range of a field in the syntax of rule files: a prefix, a value or LOW-HIGH; 'any' for all values."""
     bits = BITS[FIELDS.index(name)]
     low, high = ends
     if ends == (0, (1 << bits) - 1):

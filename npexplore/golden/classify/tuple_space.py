@@ -1,7 +1,7 @@
-"""Tuple-space search: rules with equal prefix lengths in all fields share a tuple, and each tuple is asked by a hash.
+"""Tuple-space search: rules with equal prefix lengths in all fields share a tuple, which is searched by hashing.
 
-Srinivasan, Suri, Varghese, "Packet classification using tuple space search", ACM SIGCOMM 1999. A range is put under
-the longest prefix that holds it, so that the rules in a bucket are compared in full.
+Srinivasan, Suri, Varghese, "Packet classification using tuple space search", ACM SIGCOMM 1999. A range is hashed by the
+longest prefix that contains it, so the rules in a bucket are compared in full.
 """
 
 from collections.abc import Mapping
@@ -17,20 +17,21 @@ from npexplore.golden.work import Meter, WorkColumns
 
 _END = -1
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio (Knuth, TAOCP 3, section 6.4)
-_TUPLE_BITS = 5 * 8 + 16  # a length for each field, and the number of its first rule
-_LINK_BITS = 2 * 16  # the rule's tuple, and the next rule of its bucket
-# the end of the list, the tuple's address, its first rule against the best so far
+_TUPLE_BITS = 5 * 8 + 16  # a prefix length for each field, and the tuple's first rule
+_LINK_BITS = 2 * 16  # the rule's tuple, and the next rule in its bucket
+# test for the end of the list, the tuple's address, its first rule compared with the best so far
 _TUPLE = {"alu": 2, "branch": 2}
-# a field is unpacked, shifted, mixed and multiplied; then the bucket's number and address
+# unpack, shift, mix and multiply each field; then the bucket's number and address
 _HASH = {"alu": 3 * len(BITS) + 2, "multiply": len(BITS)}
-# the end of the bucket, its number against the best so far; then its address and tuple
+# test for the end of the bucket, rule number compared with the best so far; then its address and tuple
 _CANDIDATE, _RECORD = {"alu": 1, "branch": 2}, {"alu": 2, "branch": 1}
 
 
 class TupleSpaceSearch(Classifier):
-    """The tables `tuples`, in the order of their first rules, `buckets`, one word each, and `rules`, chained by bucket.
+    """A classifier by tuple-space search.
 
-    The search ends with a tuple whose first rule comes behind the best one found.
+    Tables: `tuples`, in the order of their first rules; `buckets`, one word each; `rules`, chained by bucket.
+    The search ends at the first tuple whose first rule comes after the best match so far.
 
     Example:
         >>> from npexplore.golden import TupleSpaceSearch, generate_rules
@@ -52,7 +53,7 @@ class TupleSpaceSearch(Classifier):
 
     @property
     def tuples(self) -> int:
-        """Different combinations of prefix lengths."""
+        """Number of different combinations of prefix lengths."""
         return len(self._shift)
 
     def storage(self) -> Mapping[str, int]:
@@ -62,7 +63,7 @@ class TupleSpaceSearch(Classifier):
 
     def _build(self, rules: Rules) -> None:
         shifts = [tuple((low ^ high).bit_length() for low, high in rule.ranges) for rule in rules]
-        number = {shift: t for t, shift in enumerate(dict.fromkeys(shifts))}
+        number = {shift: index for index, shift in enumerate(dict.fromkeys(shifts))}
         self._low, self._high = rules.low, rules.high
         self._shift = np.array(list(number), np.uint64)
         self._first = np.array([shifts.index(shift) for shift in number], np.int32)

@@ -1,6 +1,6 @@
-"""The functional DiffServ router: the fate of packets from their arrival to the last bit on the output link.
+"""The functional DiffServ router: simulates packets from their arrival to the last bit on the output link.
 
-`simulate` takes columns (one kernel), `simulate_plainly` is the reference; both answer with an `Outcome`.
+`simulate_diffserv` uses columns and one kernel, `simulate_plainly` is the reference; both return an `Outcome`.
 """
 
 from npexplore.golden.diffserv.arrivals import Arrivals

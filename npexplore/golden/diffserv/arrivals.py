@@ -1,4 +1,4 @@
-"""Packets as they arrive: columns in order of time."""
+"""Arriving packets as columns, in order of time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from npexplore.records import by_content
 class Arrivals:
     """One row per packet, int64: time, length, rule (-1: none matches), output port, input port, colour, receiver time.
 
-    length_bytes: on the link, from the frame's first byte to its check sequence. policed_bytes: what policers count of
-    a packet; queued_bytes: what queues, quanta and shapers count. Both None: length_bytes.
-    service_ns: how long a receiver takes for it; -1: as the receiver says.
+    length_bytes: on the link, from the frame's first byte to its check sequence. policed_bytes: a packet's size for
+    policers; queued_bytes: its size for queues, quanta and shapers. None: length_bytes.
+    service_ns: service time at the receiver; -1: that of the receiver.
 
     Example:
         >>> import numpy as np
@@ -42,12 +42,12 @@ class Arrivals:
 
     @property
     def policed(self) -> NDArray[np.int64]:
-        """What policers count of each packet, bytes."""
+        """Size of each packet for policers, in bytes."""
         return self.length_bytes if self.policed_bytes is None else self.policed_bytes
 
     @property
     def queued(self) -> NDArray[np.int64]:
-        """What queues, schedulers and shapers count of each packet, bytes."""
+        """Size of each packet for queues, schedulers and shapers, in bytes."""
         return self.length_bytes if self.queued_bytes is None else self.queued_bytes
 
     @classmethod
@@ -56,7 +56,7 @@ class Arrivals:
         source: ArrayLike = 0, colour: ArrayLike = 0, service_ns: ArrayLike = -1,
         policed_bytes: ArrayLike | None = None, queued_bytes: ArrayLike | None = None,
     ) -> Arrivals:  # fmt: skip
-        """Return arrivals; single numbers stand for all packets. Raises InputError."""
+        """Return arrivals; a single number holds for all packets. Raises InputError."""
         times = ordered_times(time_ns)
         columns = {
             "length": length_bytes, "rule": rule, "port": port, "source": source, "colour": colour,
@@ -70,7 +70,7 @@ class Arrivals:
         return len(self.time_ns)
 
     def check(self, router: DiffServ) -> None:
-        """Raise InputError for a packet that does not fit a router, naming the first one."""
+        """Raise InputError that names the first packet with a value outside the router's limits."""
         sources = len(router.receivers) if router.receivers is not None else None
         _within("rule", self.rule, -1, len(router.treatments) - 1)
         _within("port", self.port, 0, len(router.ports) - 1)

@@ -1,8 +1,8 @@
-"""A DiffServ edge in front of a router's links: rules and what becomes of their packets, from a file of rules.
+"""A DiffServ edge in front of a router's links: classifier, policers, queues and schedulers, from a file of rules.
 
-Each rule's code point gives its packets a class (a queue of every port) and a colour; a class without a queue of its
-own joins the last one and keeps its code point (RFC 2474 section 3). Where no weights are given, they are halved from
-class to class.
+A rule's code point determines the class (a queue of every port) and the colour of its packets. Packets of a class
+without a queue join the last queue and keep their code point (RFC 2474 section 3). Default weights halve from class to
+class.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from npexplore.golden.token_rate import TokenRate
 HEAD = 14  # bytes of an Ethernet header
 SHORTEST = 64  # of a frame with its check sequence
 DROPS = {"yellow": Colour.YELLOW, "red": Colour.RED, "never": None}
-VECTORS_UP_TO = 1024  # rules; beyond, bit vectors take more memory than they save time
+VECTORS_UP_TO = 1024  # rules; for more, linear search, because bit vectors need too much memory
 
 
 @dataclass(frozen=True)
 class Edge:
-    """Rules with their classifier, and the functional router that their numbers drive.
+    """Rules with their classifier, and the functional router that takes the rules' numbers.
 
-    policer_bytes, port_bytes: what each policer, and the queues of each port, count of a packet: ip, frame or line.
+    policer_bytes, port_bytes: a packet's size for each policer and for the queues of each port: ip, frame or line.
     """
 
     rules: Rules
@@ -74,26 +74,26 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
     by_name = {name: _policer(f"policer {name!r}", policer) for name, policer in record.policer.items()}
     policers: list[Policer] = []
     units: list[BytesUnit] = []
-    shared: dict[str, int] = {}
+    policer_numbers: dict[str, int] = {}
     treatments = []
     for rule in rules:
         number = None
         if rule.policer is not None:
-            if record.policer[rule.policer].per_rule or rule.policer not in shared:
-                shared[rule.policer] = len(policers)
+            if record.policer[rule.policer].per_rule or rule.policer not in policer_numbers:
+                policer_numbers[rule.policer] = len(policers)
                 policers.append(by_name[rule.policer])
                 units.append(record.policer[rule.policer].bytes)
-            number = shared[rule.policer]
+            number = policer_numbers[rule.policer]
         treatments.append(_treatment(rule, classes, number, drops.get(rule.policer or "", Colour.RED)))
     names = [port.name for port in ports]
     for name in record.port:
         one_of("port", name, names)
     outputs = tuple(_port(port, record, classes) for port in ports)
     diffserv = DiffServ(tuple(treatments), outputs, tuple(policers), classes)
-    few = len(rules) <= VECTORS_UP_TO
-    of_ports = tuple(record.port.get(name, PortQueuesRecord()).bytes or record.bytes for name in names)
-    classifier = RangeMatcher(rules, width=VECTORS_UP_TO) if few else LinearSearch(rules)
-    return Edge(rules, classifier, diffserv, tuple(units), of_ports)
+    small = len(rules) <= VECTORS_UP_TO
+    port_units = tuple(record.port.get(name, PortQueuesRecord()).bytes or record.bytes for name in names)
+    classifier = RangeMatcher(rules, width=VECTORS_UP_TO) if small else LinearSearch(rules)
+    return Edge(rules, classifier, diffserv, tuple(units), port_units)
 
 
 def _treatment(rule: Rule, classes: tuple[str, ...], policer: int | None, drop: Colour | None) -> Treatment:
@@ -143,7 +143,7 @@ def _port(port: Port, record: RulesFile, classes: tuple[str, ...]) -> OutputPort
 
 
 def _merged(common: Mapping[str, QueueRecord], own: Mapping[str, QueueRecord], name: str) -> QueueRecord:
-    """Return a port's own table of a class, else that of all ports, else the defaults."""
+    """Return a class's table of this port, else the table of all ports, else the defaults."""
     return own.get(name) or common.get(name) or QueueRecord()
 
 

@@ -1,7 +1,7 @@
-"""Two functional tests of a DiffServ edge router: flows of several classes that share a link, and many equal flows.
+"""Two functional tests of a DiffServ edge router: flows of several classes on a shared link, and many equal flows.
 
-After Figs. 7 to 9 of Lin et al., IEEE Network 17(4), 2003. Numbers are the caller's; nothing published stands here.
-Packets of an input come at equal distances, from a random phase on, so that inputs do not run in step; `seed` draws it.
+After Figs. 7 to 9 of Lin et al., IEEE Network 17(4), 2003. The caller gives all numbers; no published value is here.
+Packets of an input arrive at equal intervals from a random phase (`seed`), so that inputs are not synchronized.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DiffServBench:
-    """Links of one speed, packets of one length, and the router between them.
+    """A test bench: links of one rate, packets of one length, and a router.
 
-    line_rate: of every link, `100Mb/s`. overhead_bytes: preamble and gap. queue_packets: a class's queue.
-    depth_packets: of leaky buckets; tick_ns: of the timer that they read. quantum_bytes: of the lowest class, doubled
-    from class to class; None: one packet.
-    receiver: of each input; None: packets are received in no time. duration_s: rates leave out a share `warm_up` of it.
+    line_rate: of every link, such as `100Mb/s`. overhead_bytes: preamble and gap. queue_packets: capacity of a class's
+    queue. depth_packets: of leaky buckets; tick_ns: of their timer. quantum_bytes: of the lowest class, doubled from
+    class to class; None: one packet. receiver: of each input; None: packets are received in zero time. duration_s: of
+    arrivals; results exclude its first share `warm_up`.
 
     Example:
         >>> from npexplore.golden import DiffServBench
@@ -57,17 +57,17 @@ class DiffServBench:
 
     @property
     def wire_ns(self) -> Fraction:
-        """Time of a packet on a link."""
+        """Time of a packet on a link in ns, preamble and gap included."""
         return (self.packet_bytes + self.overhead_bytes) / TokenRate.of(self.line_rate).fraction
 
     @property
     def duration_ns(self) -> int:
-        """How long packets come."""
+        """Duration of arrivals in ns."""
         return round(positive("duration", self.duration_s) * NS)
 
     @property
     def measured_ns(self) -> tuple[int, int]:
-        """Time over which rates and delays are taken."""
+        """Begin and end in ns of the time over which rates and delays are measured."""
         return round(self.duration_ns * self.warm_up), self.duration_ns
 
     def port(self) -> OutputPort:
@@ -83,29 +83,29 @@ class DiffServBench:
         return None if self.receiver is None else (self.receiver,) * inputs
 
     def limit(self, rate_pps: float) -> LeakyBucket:
-        """Return a policer of so many packets a second."""
+        """Return a policer with a rate in packets per second."""
         return LeakyBucket(TokenRate.per_second(rate_pps, "packets"), self.depth_packets, self.tick_ns)
 
     def times(self, load: float, phase: float) -> NDArray[np.int64]:
-        """Return when packets of an input come: `load` of the line rate, from a share `phase` of their distance on."""
+        """Return an input's arrival times in ns: `load` of the line rate, from a share `phase` of an interval on."""
         if not 0 < load <= 1:
             raise InputError(f"load of an input must be greater than 0 and at most 1, got {load}")
-        apart = self.wire_ns / Fraction(f"{load:.12g}")
-        count = self.duration_ns * apart.denominator // apart.numerator
-        return (np.arange(count) * apart.numerator + int(phase * apart.numerator)) // apart.denominator
+        interval = self.wire_ns / Fraction(f"{load:.12g}")
+        count = self.duration_ns * interval.denominator // interval.numerator
+        return (np.arange(count) * interval.numerator + int(phase * interval.numerator)) // interval.denominator
 
 
 def shared_link(
     bench: DiffServBench, load: float, flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
 ) -> Outcome:  # fmt: skip
-    """Return what becomes of flows that share an output link, one per class and input. limits_pps: by class."""
-    order = [name for name in flows if name in limits_pps]
-    policers = tuple(bench.limit(limits_pps[name]) for name in order)
-    treatments = tuple(Treatment(name, order.index(name) if name in order else None) for name in flows)
+    """Return the outcome of flows that share an output link, one flow per class and input. limits_pps: by class."""
+    policed = [name for name in flows if name in limits_pps]
+    policers = tuple(bench.limit(limits_pps[name]) for name in policed)
+    treatments = tuple(Treatment(name, policed.index(name) if name in policed else None) for name in flows)
     router = DiffServ(treatments, (bench.port(),), policers, receivers=bench.receivers(len(flows)))
     phases = np.random.default_rng(seed).random(len(flows))
     times = [bench.times(load, float(phase)) for phase in phases]
-    flow = np.repeat(np.arange(len(flows)), [len(part) for part in times])
+    flow = np.repeat(np.arange(len(flows)), [len(flow_times) for flow_times in times])
     time = np.concatenate(times)
     rows = np.argsort(time, kind="stable")
     arrivals = Arrivals.of(time[rows], bench.packet_bytes, flow[rows], source=flow[rows])
@@ -133,9 +133,9 @@ def many_flows(
     bench: DiffServBench, load: float, flows: int, limit_pps: float, class_name: str = "AF1", *,
     shuffle: bool = False, seed: int = 0,
 ) -> Outcome:  # fmt: skip
-    """Return what becomes of equal flows of one input, each with a rule and a policer of its own.
+    """Return the outcome of equal flows of one input, each with a separate rule and policer.
 
-    Their packets come in turn; `shuffle`: each turn in a random order.
+    The flows send in turn; shuffle: in a random order within each turn.
     """
     policers = (bench.limit(limit_pps),) * flows
     treatments = tuple(Treatment(class_name, number) for number in range(flows))

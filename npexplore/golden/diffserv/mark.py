@@ -1,6 +1,6 @@
-"""Marking: a code point written into the DS field (RFC 2474 section 3), the checksum updated (RFC 1624).
+"""Marking: writes a code point into the DS field (RFC 2474 section 3), and updates the checksum (RFC 1624).
 
-The two low bits of the octet belong to ECN (RFC 3168 section 5) and stay.
+The two low bits of the octet are ECN (RFC 3168 section 5) and are unchanged.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from npexplore.golden.ipv4.header import SHORTEST
 
 
 def mark_dscp(packet: bytes, dscp: int) -> bytes:
-    """Return the packet with a code point (-1: unchanged); one that is shorter than a header stays as it is."""
+    """Return the packet with a code point (-1: unchanged); a packet shorter than a header is unchanged."""
     if len(packet) < SHORTEST or dscp < 0:
         return packet
-    old = packet[0] << 8 | packet[1]
+    old_word = packet[0] << 8 | packet[1]
     tos = dscp << 2 | packet[1] & 3
-    checksum = update_checksum(packet[10] << 8 | packet[11], old, old & 0xFF00 | tos)
+    checksum = update_checksum(packet[10] << 8 | packet[11], old_word, old_word & 0xFF00 | tos)
     return packet[:1] + bytes([tos]) + packet[2:10] + checksum.to_bytes(2, "big") + packet[12:]
 
 
 def mark_dscps(packets: Packets, dscp: ArrayLike, *, in_place: bool = False) -> Packets:
-    """Return the packets with their code points (-1: unchanged), a copy unless `in_place` allows to write.
+    """Return the packets with their code points (-1: unchanged): a copy, or with `in_place` the same buffer.
 
-    Raises InputError for numbers that are not code points, and for `in_place` on a buffer that cannot be written to.
+    Raises InputError for numbers that are not code points, and for `in_place` with a read-only buffer.
     """
     codes = np.ascontiguousarray(dscp, np.int16)
     if codes.shape != packets.offset.shape or (

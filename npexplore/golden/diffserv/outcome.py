@@ -1,4 +1,4 @@
-"""The fate of packets: when each left or why it was dropped; rates, drops and delays by class, counters by rule."""
+"""The outcome of a simulation: departure or drop of each packet; rates, drops and delays by class, port and rule."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Fate(IntEnum):
 class Outcome:
     """One row per packet, in the order of arrivals.
 
-    ready_ns: when it was received (-1: lost). departure_ns: when its last bit left (-1: dropped). fate: of Fate.
-    colour: after policing. dscp: what it was marked with (-1: it stays as it came).
+    ready_ns: end of its reception (-1: lost). departure_ns: departure of its last bit (-1: dropped). fate: a code of
+    Fate. colour: after policing. dscp: the code point it is marked with (-1: unchanged).
     """
 
     router: DiffServ
@@ -70,7 +70,7 @@ class Outcome:
 
     @classmethod
     def empty(cls, router: DiffServ, arrivals: Arrivals, ready_ns: NDArray[np.int64]) -> Outcome:
-        """Return an outcome before any packet was decided, but for those that were not received."""
+        """Return the initial outcome: packets that were not received are lost, the others not yet decided."""
         size = len(arrivals)
         fate = np.where(ready_ns < 0, np.uint8(Fate.BUFFER_FULL), np.uint8(Fate.SENT)).astype(np.uint8)
         colour, dscp = arrivals.colour.astype(np.uint8), np.full(size, NOT_MARKED, np.int16)
@@ -83,35 +83,35 @@ class Outcome:
 
     @property
     def delay_ns(self) -> NDArray[np.int64]:
-        """From arrival to the last bit's departure, -1 for packets that were dropped."""
+        """Time in ns from arrival to the departure of the last bit, -1 for dropped packets."""
         return np.where(self.sent, self.departure_ns - self.arrivals.time_ns, NOT_SENT)
 
     @property
     def class_number(self) -> NDArray[np.int64]:
-        """The queue of each packet."""
+        """The class (queue) number of each packet."""
         of_rule = [self.router.class_number(rule) for rule in (*range(len(self.router.treatments)), -1)]
         return np.array(of_rule, np.int64)[self.arrivals.rule]
 
     def by_class(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
-        """Return one row per class: packets offered and by fate, rates, delays (NaN where nothing was sent).
+        """Return one row per class: packets offered and by fate, rates, delays (NaN if no packet was sent).
 
-        Packets that arrived from `since_ns` to before `until_ns` are told by fate; sent rates count departures in that
-        time, delays those of the packets that departed in it. Default: from the first arrival to just behind the last.
-        Raises InputError for an empty time.
+        Counts by fate are of packets that arrived in [since_ns, until_ns); sent rates and delays are of packets that
+        departed in this time. Default: from the first arrival until just after the last. Raises InputError for an empty
+        interval.
         """
         return self._table(self.class_number, len(self.router.classes), since_ns, until_ns).assign(
             **{"class": self.router.classes}
         ).set_index("class")  # fmt: skip
 
     def by_port(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
-        """Return one row per port and class, as `by_class`."""
+        """Return one row per port and class, with the columns of `by_class`."""
         ports, classes = len(self.router.ports), len(self.router.classes)
         table = self._table(self.arrivals.port * classes + self.class_number, ports * classes, since_ns, until_ns)
         numbers = np.repeat(np.arange(ports), classes)
         return table.assign(port=numbers, **{"class": self.router.classes * ports}).set_index(["port", "class"])
 
     def by_rule(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
-        """Return one row per rule with its flow's counters, as `by_class`; the last row, -1: packets without a rule."""
+        """Return one row per rule, with the columns of `by_class`; the last row, -1: packets without a rule."""
         rules = len(self.router.treatments)
         table = self._table(self.arrivals.rule % (rules + 1), rules + 1, since_ns, until_ns)
         return table.assign(rule=[*range(rules), -1]).set_index("rule")
@@ -127,8 +127,8 @@ class Outcome:
         if until <= since:
             raise InputError(f"time must end after it begins, got {since} ns to {until} ns")
         seconds = (until - since) / NS
-        came = (time >= since) & (time < until)
-        left = self.sent & (self.departure_ns >= since) & (self.departure_ns < until)
+        arrived = (time >= since) & (time < until)
+        departed = self.sent & (self.departure_ns >= since) & (self.departure_ns < until)
 
         def packets(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.bincount(group[chosen], minlength=groups)
@@ -136,19 +136,19 @@ class Outcome:
         def sums(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.bincount(group[chosen], length[chosen], minlength=groups).astype(np.int64)
 
-        columns = {"offered": packets(came), "offered_bytes": sums(came)}
-        columns |= {fate.name.lower(): packets(came & (self.fate == fate)) for fate in Fate}
-        known = came & (self.fate != Fate.BUFFER_FULL)
-        columns |= {one.name.lower(): packets(known & (self.colour == one)) for one in Colour}
+        columns = {"offered": packets(arrived), "offered_bytes": sums(arrived)}
+        columns |= {fate.name.lower(): packets(arrived & (self.fate == fate)) for fate in Fate}
+        received = arrived & (self.fate != Fate.BUFFER_FULL)
+        columns |= {colour.name.lower(): packets(received & (self.colour == colour)) for colour in Colour}
         rates = {
-            "offered_pps": packets(came) / seconds,
-            "sent_pps": packets(left) / seconds,
-            "sent_bps": sums(left) * 8 / seconds,
+            "offered_pps": packets(arrived) / seconds,
+            "sent_pps": packets(departed) / seconds,
+            "sent_bps": sums(departed) * 8 / seconds,
         }
         delays = np.full((groups, 1 + len(QUANTILES)), np.nan)
-        rows = np.flatnonzero(left)
+        rows = np.flatnonzero(departed)
         rows = rows[np.argsort(group[rows], kind="stable")]
-        delay, ends = self.delay_ns[rows], np.cumsum(packets(left))
+        delay, ends = self.delay_ns[rows], np.cumsum(packets(departed))
         for number, part in enumerate(np.split(delay, ends[:-1])):
             if len(part):
                 delays[number] = part.mean(), *np.quantile(part, list(QUANTILES.values()))

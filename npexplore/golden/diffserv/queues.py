@@ -1,8 +1,8 @@
-"""Queues of a class: tail drop by packets and bytes, and early drop by colour (RED, Floyd and Jacobson 1993; weighted).
+"""Drop policies of a class's queue: tail drop by packets and bytes, weighted RED by colour (Floyd, Jacobson 1993).
 
-average += (length - average) / 2^shift at each arrival; while the queue is empty it decays as if small packets were
-sent. A packet is dropped with chance * (average - low) / (high - low) between low and high, and always from high on.
-Averages are whole numbers of 2^-16 packets, so that both forms agree; drops are drawn one by one, not spread out.
+average += (length - average) / 2^shift at each arrival; while the queue is empty the average decays as if small packets
+were sent. The drop probability is chance * (average - low) / (high - low) between low and high, and 1 from high on.
+Averages are integers in units of 2^-16 packets, so that reference and kernel agree; drops are independent draws.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from fractions import Fraction
 from npexplore.errors import InputError
 from npexplore.golden.police.colour import Colour
 
-UNIT = 1 << 16  # of an average, per packet
-DRAWS = 1 << 24  # random numbers are whole, below this
+UNIT = 1 << 16  # units of an average per packet
+DRAWS = 1 << 24  # random draws are integers below this
 UNLIMITED = 1 << 62
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Early drop of one colour: from `low` packets on average, with `chance` just below `high`, all from `high` on."""
+    """Early drop of one colour: begins at an average of `low` packets; `chance` just below `high`, 1 from `high` on."""
 
     low: int
     high: int
@@ -37,7 +37,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class EarlyDrop:
-    """Thresholds for green, yellow, red; shift: of the average; idle_ns: the time in which a small packet is sent."""
+    """Thresholds for green, yellow, red; shift: of the average; idle_ns: transmission time of a small packet."""
 
     colours: tuple[Thresholds, Thresholds, Thresholds]
     shift: int
@@ -52,7 +52,7 @@ class EarlyDrop:
 
 @dataclass(frozen=True)
 class QueueLimits:
-    """How much a queue holds: packets, bytes (None: any number), and early drop if wanted."""
+    """Capacity of a queue in packets and bytes (None: unlimited), and early drop (None: off)."""
 
     packets: int | None = 64
     bytes: int | None = None
@@ -65,7 +65,7 @@ class QueueLimits:
 
 
 class DropPolicy:
-    """Which packets may join a queue: the reference. The owner says what is in it."""
+    """Decides which packets may join a queue: the reference. The caller passes the queue's occupancy."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self.limits = limits
@@ -77,26 +77,26 @@ class DropPolicy:
         self.empty_since = time_ns
 
     def early(self, packets: int, time_ns: int, colour: Colour, draw: int) -> bool:
-        """Return whether a packet is dropped early; `draw` is a random whole number below 2^24."""
+        """Return whether a packet is dropped early; `draw` is a random integer below 2^24."""
         rule = self.limits.early
         if rule is None:
             return False
         if packets:
             self.average += (packets * UNIT - self.average) >> rule.shift
         else:
-            sent = (time_ns - self.empty_since) // rule.idle_ns
-            self.empty_since += sent * rule.idle_ns
-            for _ in range(sent):
-                step = self.average >> rule.shift
-                if not step:
+            virtual_packets = (time_ns - self.empty_since) // rule.idle_ns
+            self.empty_since += virtual_packets * rule.idle_ns
+            for _ in range(virtual_packets):
+                decrement = self.average >> rule.shift
+                if not decrement:
                     break
-                self.average -= step
+                self.average -= decrement
         low, high, chance = rule.colours[colour].row()
         if self.average < low:
             return False
         return self.average >= high or draw * (high - low) < chance * (self.average - low)
 
     def full(self, packets: int, bytes_held: int, length_bytes: int) -> bool:
-        """Return whether there is no room for a packet behind so many packets and bytes."""
+        """Return whether a packet does not fit behind the queued packets and bytes."""
         limit, most = self.limits.packets, self.limits.bytes
         return (limit is not None and packets >= limit) or (most is not None and bytes_held + length_bytes > most)

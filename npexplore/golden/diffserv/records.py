@@ -1,6 +1,6 @@
-"""What a file of rules may say beside its rules: classes, policers, queues and schedulers, all ports alike or by name.
+"""The schema of a file of rules besides rules: classes, policers, queues and schedulers, for all ports or by name.
 
-Records as they stand in the TOML; `golden/diffserv/edge.py` checks them against a router. Keys: docs/diffserv.md.
+These records mirror the TOML; `golden/diffserv/edge.py` checks them against a router. Keys: docs/diffserv.md.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import msgspec
 from npexplore.toml import Record
 
 Drop = Literal["yellow", "red", "never"]
-# bytes of a packet: IP (RFC 2697 section 2); with its Ethernet header; also padded and with the check sequence
+# size of a packet: IP packet (RFC 2697 section 2); with Ethernet header; also with padding and check sequence
 BytesUnit = Literal["ip", "frame", "line"]
 
 
 class LeakyBucketRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="leaky_bucket"):
     """Quanta rate and depth (`burst`), in bytes or packets as the rate counts (10Mb/s or 62500pps).
 
-    drop: packets of this colour or a worse one; never: all are marked and go on. per_rule: one policer for each rule
-    that names it, else all share one. bytes: what it counts of a packet.
+    drop: drops packets of this colour or a worse one; never: marks all and drops none. per_rule: each rule that names
+    it has a separate policer, else they share one. bytes: a packet's size for the policer.
     """
 
     rate: str
@@ -57,7 +57,7 @@ class TwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="tw
 
 
 class DifferentiatedTwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="differentiated_two_rate"):
-    """RFC 4115: committed rate and burst, excess rate and burst; a packet takes less than what a bucket holds."""
+    """RFC 4115: committed rate and burst, excess rate and burst; a packet must be smaller than a bucket's tokens."""
 
     rate: str
     burst: int
@@ -73,7 +73,7 @@ PolicerRecord = LeakyBucketRecord | SingleRateRecord | TwoRateRecord | Different
 
 
 class EarlyRecord(Record, frozen=True, kw_only=True):
-    """Early drop: thresholds in packets for green, yellow, red; chance at the upper one; shift of the average."""
+    """Early drop: thresholds in packets for green, yellow, red; drop probability at `high`; shift of the average."""
 
     low: tuple[int, int, int]
     high: tuple[int, int, int]
@@ -82,7 +82,7 @@ class EarlyRecord(Record, frozen=True, kw_only=True):
 
 
 class QueueRecord(Record, frozen=True, kw_only=True):
-    """A class's queue: weight (as the scheduler means it), limits in packets and bytes (neither: 64 packets)."""
+    """A class's queue: weight (in the scheduler's unit), limits in packets and bytes (neither: 64 packets)."""
 
     weight: int | None = None
     packets: int | None = None
@@ -91,14 +91,14 @@ class QueueRecord(Record, frozen=True, kw_only=True):
 
 
 class ShapeRecord(Record, frozen=True, kw_only=True):
-    """A port sends no more than a token bucket of this rate and burst (bytes) lets it."""
+    """Shaping of a port: a token bucket of this rate and burst in bytes."""
 
     rate: str
     burst: int
 
 
 class PortQueuesRecord(Record, frozen=True, kw_only=True):
-    """What one port does otherwise than all others."""
+    """Settings of one port that replace those of all ports."""
 
     scheduler: str | None = None
     shape: ShapeRecord | None = None

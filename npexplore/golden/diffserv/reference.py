@@ -1,8 +1,8 @@
-"""The functional DiffServ router as plain events with exact times: the reference.
+"""The functional DiffServ router as an event simulation with exact times in plain Python: the reference.
 
-A packet arrives, is received (or lost in a full MAC buffer), policed, marked, and joins the queue of its class at its
-port or is dropped. A link that becomes free takes the packet its scheduler chooses. Arrivals at the very time of such a
-choice come first, so that they can be chosen. Packets that are received at the same time keep the order of arrival.
+A packet arrives, is received (or lost in a full MAC buffer), policed and marked, and joins the queue of its class at
+its port or is dropped. When a link becomes free, its scheduler chooses the next packet. Arrivals at the time of this
+choice are processed first, so they can be chosen. Packets received at the same time keep the order of arrival.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOST = -1
 
 
 class Line:
-    """An output port at work."""
+    """The state of an output port: scheduler, shaper, drop policies, link."""
 
     def __init__(self, port: OutputPort) -> None:
         self.port = port
@@ -38,7 +38,7 @@ class Line:
         self.waits_for_choice = False
 
     def refuses(self, number: int, length_bytes: int, time_ns: int, colour: Colour, draw: int) -> Fate:
-        """Return why a packet may not join its class; SENT if it may."""
+        """Return why a packet may not join the queue of its class; SENT if it may."""
         packets = len(self.scheduler.queues[number])
         if self.policies[number].early(packets, time_ns, colour, draw):
             return Fate.EARLY
@@ -51,9 +51,9 @@ class Line:
         self.scheduler.enqueue(number, packet)
 
     def send(self, now: Fraction, on_link: list[int]) -> tuple[int, int]:
-        """Send what the scheduler chooses; return the packet's number and when its last bit has left.
+        """Send the packet that the scheduler chooses; return its number and the departure time of its last bit in ns.
 
-        on_link: bytes of each packet on the link; the queue has those that it counts.
+        on_link: bytes of each packet on the link; lengths in the queue are the sizes for queues and schedulers.
         """
         number, packet = self.scheduler.dequeue(floor(now)) or (0, QueuedPacket(0, 0))
         self.held[number] -= packet.length_bytes
@@ -62,9 +62,9 @@ class Line:
         if self.shaper is not None:
             self.shaper.take(packet.length_bytes)
         rate = self.port.rate.fraction
-        gone = now + (self.port.preamble_bytes + on_link[packet.number]) / rate
-        self.free = gone + self.port.gap_bytes / rate
-        return packet.number, ceil(gone)
+        departure = now + (self.port.preamble_bytes + on_link[packet.number]) / rate
+        self.free = departure + self.port.gap_bytes / rate
+        return packet.number, ceil(departure)
 
 
 def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
@@ -95,13 +95,13 @@ def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Out
             if start > now:
                 heapq.heappush(events, (Fraction(start), CHOICE, number, line))
                 continue
-            sent, gone = line.send(now, on_link)
-            outcome.departure_ns[sent] = gone
+            sent, departure = line.send(now, on_link)
+            outcome.departure_ns[sent] = departure
             line.waits_for_choice = bool(line.scheduler.backlog)
             if line.waits_for_choice:
                 heapq.heappush(events, (line.free, CHOICE, number, line))
             continue
-        port, length, rule = (int(x[number]) for x in (arrivals.port, arrivals.queued, arrivals.rule))
+        port, length, rule = (int(values[number]) for values in (arrivals.port, arrivals.queued, arrivals.rule))
         line, time, colour = lines[port], int(now), Colour(int(arrivals.colour[number]))
         fate = Fate.SENT
         if rule >= 0:
@@ -126,7 +126,7 @@ def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Out
 
 
 def receive_plainly(router: DiffServ, arrivals: Arrivals) -> list[int]:
-    """Return when receivers are done with packets, LOST for those that found the MAC buffer full."""
+    """Return the end of each packet's reception in ns, LOST for packets that found the MAC buffer full."""
     if router.receivers is None:
         return [int(time) for time in arrivals.time_ns]
     inputs = [_Input(receiver) for receiver in router.receivers]
@@ -135,29 +135,29 @@ def receive_plainly(router: DiffServ, arrivals: Arrivals) -> list[int]:
 
 
 class _Input:
-    """Receivers of a port and its MAC buffer."""
+    """The receivers of an input port and its MAC buffer."""
 
     def __init__(self, receiver: Receiver) -> None:
         self.receiver = receiver
         self.free = [0] * receiver.servers
-        self.waiting: deque[int] = deque()  # when each packet in the buffer will be taken
+        self.waiting: deque[int] = deque()  # start of service of each packet in the buffer
 
     def receive(self, time: int, service: int) -> int:
         while self.waiting and self.waiting[0] <= time:
             self.waiting.popleft()
-        room = self.receiver.buffer_packets
+        capacity = self.receiver.buffer_packets
         start = max(time, min(self.free))
         if start > time:
-            if room is not None and len(self.waiting) >= room:
+            if capacity is not None and len(self.waiting) >= capacity:
                 return LOST
             self.waiting.append(start)
-        done = start + (self.receiver.service_ns if service < 0 else service)
-        self.free[self.free.index(min(self.free))] = done
-        return done
+        completion = start + (self.receiver.service_ns if service < 0 else service)
+        self.free[self.free.index(min(self.free))] = completion
+        return completion
 
 
 def early_draws(router: DiffServ, packets: int, seed: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return a random whole number below 2^24 a packet; zeros where no queue drops early."""
+    """Return a random integer below 2^24 for each packet; zeros if no queue has early drop."""
     if not any(queue.limits.early for port in router.ports for queue in port.queues):
         return np.zeros(packets, np.int64)
     return np.random.default_rng(seed).integers(0, DRAWS, packets)

@@ -1,6 +1,6 @@
-"""A DiffServ router in numbers: treatments of rules, classes, queues, schedulers, links, receivers.
+"""The configuration of a DiffServ router: treatments of rules, classes, queues, schedulers, links, receivers.
 
-A router is checked when it is made, and cannot be changed afterwards.
+A router is checked when it is created, and is immutable.
 """
 
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from npexplore.golden.police.base import Policer
 from npexplore.golden.schedule import SCHEDULERS, Scheduler, Shaper
 from npexplore.golden.token_rate import TokenRate
 
-CLASSES = ("EF", "AF1", "AF2", "AF3", "AF4", "BE")  # six queues a port, as in the IXP1200 DiffServ router
+CLASSES = ("EF", "AF1", "AF2", "AF3", "AF4", "BE")  # six queues per port, as in the IXP1200 DiffServ router
 MOST_BYTES = 1 << 20  # of a packet
 
 
 @dataclass(frozen=True)
 class Treatment:
-    """What a rule does with its packets: class, colour before policing, policer (index; rules may share one), marking.
+    """A rule's treatment of packets: class, colour before policing, policer (index; may be shared), marking.
 
-    drop_from: packets of this colour or a worse one are dropped; None: they are marked and go on. dscp: the code point
-    whatever the colour; None: that of class and colour.
+    drop_from: packets of this colour or a worse one are dropped; None: no packet is dropped. dscp: the code point for
+    all colours; None: the code point of class and colour.
 
     Example:
         >>> from npexplore.golden import Treatment
@@ -37,7 +37,7 @@ class Treatment:
     colour: Colour = Colour.GREEN
 
     def code_point(self, colour: Colour) -> int:
-        """Return what a packet of a colour is marked with."""
+        """Return the code point that packets of a colour are marked with."""
         return class_dscp(self.class_name, colour) if self.dscp is None else self.dscp
 
     def drops(self, colour: Colour) -> bool:
@@ -47,7 +47,7 @@ class Treatment:
 
 @dataclass(frozen=True)
 class ClassQueue:
-    """A class at a port: its weight (what that means is said by the scheduler) and what its queue holds.
+    """A class at a port: its weight (its meaning depends on the scheduler) and the limits of its queue.
 
     Example:
         >>> from npexplore.golden import ClassQueue
@@ -61,7 +61,7 @@ class ClassQueue:
 
 @dataclass(frozen=True)
 class Shaping:
-    """A port sends at most `rate * t + burst` bytes in any time t.
+    """Shaping of a port: it sends at most `rate * t + burst` bytes in any time t.
 
     Example:
         >>> from npexplore.golden import Shaping, TokenRate
@@ -77,8 +77,8 @@ class Shaping:
 class OutputPort:
     """A link with its scheduler and one queue per class, the highest first.
 
-    rate: of the link. preamble_bytes, gap_bytes: time on the link before and behind each packet, as bytes.
-    largest_bytes: longer packets are refused.
+    rate: of the link. preamble_bytes, gap_bytes: link time before and after each packet, as bytes.
+    largest_bytes: the largest packet; longer packets raise InputError.
 
     Example:
         >>> from npexplore.golden import ClassQueue, OutputPort, TokenRate
@@ -107,19 +107,19 @@ class OutputPort:
         self.new_shaper()
 
     def new_scheduler(self) -> Scheduler:
-        """Return the scheduler with nothing in it; raises InputError for weights that it cannot take."""
+        """Return a new scheduler without packets; raises InputError for weights that it does not allow."""
         overhead = self.preamble_bytes + self.gap_bytes
         weights = [queue.weight for queue in self.queues]
         return SCHEDULERS[self.scheduler](weights, self.rate.fraction, overhead)
 
     def new_shaper(self) -> Shaper | None:
-        """Return the shaper with a full bucket, None for a port without."""
+        """Return a new shaper with a full bucket, None without shaping."""
         return None if self.shaping is None else Shaper(self.shaping.rate, self.shaping.burst, self.largest_bytes)
 
 
 @dataclass(frozen=True)
 class Receiver:
-    """An input port's receivers: time a packet, packets that wait in the MAC buffer (None: any number), how many.
+    """An input port's receivers: service time, capacity of the MAC buffer in packets (None: unlimited), number.
 
     Example:
         >>> from npexplore.golden import Receiver
@@ -143,9 +143,9 @@ class Receiver:
 
 @dataclass(frozen=True)
 class DiffServ:
-    """The router. treatments: one a rule; packets that match no rule join the last class unchanged.
+    """A DiffServ router. treatments: one per rule; packets that match no rule join the last class unchanged.
 
-    receivers: one an input port; None: packets are received in no time, any number at once. Raises InputError.
+    receivers: one per input port; None: packets are received in zero time, without limit. Raises InputError.
 
     Example:
         >>> from npexplore.golden import ClassQueue, DiffServ, OutputPort, TokenRate, Treatment

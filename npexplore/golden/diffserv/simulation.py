@@ -1,4 +1,4 @@
-"""The functional DiffServ router over columns: one kernel, equal to the reference for every packet (a law compares)."""
+"""The functional DiffServ router for columns of packets: one kernel, with the same result as the reference."""
 
 from math import lcm
 from typing import Any
@@ -17,13 +17,13 @@ from npexplore.golden.police import Colour
 from npexplore.golden.police.batch import policer_states, policer_table
 from npexplore.golden.schedule import SCHEDULERS
 
-MOST_TAG = 1 << 62  # of self-clocked fair queueing
+MOST_TAG = 1 << 62  # largest tag of self-clocked fair queueing
 
 
 def simulate_diffserv(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
-    """Return the fate of each packet: lost, dropped or sent, and when.
+    """Return the fate of each packet (lost, dropped or sent) and its departure time.
 
-    A scheduler without a kernel (`wfq`) is simulated by the slower reference.
+    The slower reference simulates schedulers without a kernel (`wfq`).
 
     Args:
         router: treatments, queues, schedulers and links.
@@ -39,32 +39,32 @@ def simulate_diffserv(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Ou
     ports, queues, early = _port_tables(router, int(arrivals.queued.sum()))
     ready = _received(router, arrivals)
     outcome = Outcome.empty(router, arrivals, ready)
-    there = ready != LOST
-    ordered = bool(there.all()) and bool((np.diff(ready) >= 0).all())
-    rows = np.arange(len(ready)) if ordered else np.flatnonzero(there)[np.argsort(ready[there], kind="stable")]
+    received = ready != LOST
+    ordered = bool(received.all()) and bool((np.diff(ready) >= 0).all())
+    rows = np.arange(len(ready)) if ordered else np.flatnonzero(received)[np.argsort(ready[received], kind="stable")]
     policers = policer_table(router.policers)
     lengths = arrivals.length_bytes, arrivals.policed, arrivals.queued
     columns = [ready, *lengths, arrivals.rule, arrivals.port, arrivals.colour]
     columns.append(early_draws(router, len(arrivals), seed))
-    answers: list[NDArray[Any]] = [outcome.departure_ns, outcome.fate, outcome.colour, outcome.dscp]
-    taken, filled = ([part if ordered else part[rows] for part in parts] for parts in (columns, answers))
+    results: list[NDArray[Any]] = [outcome.departure_ns, outcome.fate, outcome.colour, outcome.dscp]
+    inputs, outputs = ([column if ordered else column[rows] for column in parts] for parts in (columns, results))
     tables = (policers, *policer_states(policers), _treatment_table(router), ports, queues, early)
-    everything: list[Any] = [*taken, *tables, *filled]
-    kernels.simulate(*everything)
+    arguments: list[Any] = [*inputs, *tables, *outputs]
+    kernels.simulate(*arguments)
     if not ordered:
-        for whole, part in zip(answers, filled, strict=True):
-            whole[rows] = part
+        for result, column in zip(results, outputs, strict=True):
+            result[rows] = column
     return outcome
 
 
 def _received(router: DiffServ, arrivals: Arrivals) -> NDArray[np.int64]:
-    """Return when receivers are done with packets, LOST for those that found the MAC buffer full."""
+    """Return the end of each packet's reception in ns, LOST for packets that found the MAC buffer full."""
     if router.receivers is None:
         return arrivals.time_ns
     settings = np.array(
         [
-            (one.service_ns, one.servers, -1 if one.buffer_packets is None else one.buffer_packets)
-            for one in router.receivers
+            (receiver.service_ns, receiver.servers, -1 if receiver.buffer_packets is None else receiver.buffer_packets)
+            for receiver in router.receivers
         ],
         np.int64,
     ).reshape(-1, 3)
@@ -80,12 +80,12 @@ def _treatment_table(router: DiffServ) -> NDArray[np.int64]:
     """Return the kernel's table of treatments."""
     rows = [
         (
-            router.class_number(rule), one.colour,
-            -1 if one.policer is None else one.policer,
-            len(Colour) if one.drop_from is None else one.drop_from,
-            *(one.code_point(colour) for colour in Colour),
+            router.class_number(rule), treatment.colour,
+            -1 if treatment.policer is None else treatment.policer,
+            len(Colour) if treatment.drop_from is None else treatment.drop_from,
+            *(treatment.code_point(colour) for colour in Colour),
         )
-        for rule, one in enumerate(router.treatments)
+        for rule, treatment in enumerate(router.treatments)
     ]  # fmt: skip
     return np.array(rows, np.int64).reshape(-1, kernels.TREATMENT_COLUMNS)
 
@@ -93,7 +93,7 @@ def _treatment_table(router: DiffServ) -> NDArray[np.int64]:
 def _port_tables(
     router: DiffServ, all_bytes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
-    """Return the kernel's tables of ports, of their queues, of early drops; raises InputError for weights too odd."""
+    """Return the kernel's tables of ports, queues and early drops; raises InputError if tags would overflow."""
     ports = [_port_row(port) for port in router.ports]
     queues, early = [], []
     for number, port in enumerate(router.ports):
@@ -120,12 +120,12 @@ def _port_row(port: OutputPort) -> tuple[int, ...]:
 def _queue_row(queue: ClassQueue, step: int) -> tuple[int, ...]:
     limits, early = queue.limits, queue.limits.early
     packets = UNLIMITED if limits.packets is None else limits.packets
-    most = UNLIMITED if limits.bytes is None else limits.bytes
-    return queue.weight, packets, most, min(step, MOST_TAG), int(early is not None), *(
+    max_bytes = UNLIMITED if limits.bytes is None else limits.bytes
+    return queue.weight, packets, max_bytes, min(step, MOST_TAG), int(early is not None), *(
         (early.shift, early.idle_ns) if early is not None else (0, 1)
     )  # fmt: skip
 
 
 def _early_rows(queue: ClassQueue) -> list[tuple[int, int, int]]:
     early = queue.limits.early
-    return [one.row() for one in early.colours] if early is not None else [(0, 0, 0)] * len(Colour)
+    return [thresholds.row() for thresholds in early.colours] if early is not None else [(0, 0, 0)] * len(Colour)

@@ -1,4 +1,4 @@
-"""Lookup structures for longest prefix match, and caches of routes in front of them.
+"""Lookup structures for longest prefix match, and route caches in front of them.
 
 LPMS and LPMS6 list the structures.
 """

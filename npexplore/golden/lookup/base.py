@@ -1,6 +1,6 @@
-"""The interface of lookup structures: insert, remove, look up one address or a column, and report the words read.
+"""The interface of lookup structures: insert, remove, look up one address or a column, report memory reads.
 
-Longest prefix match (RFC 1812 section 5.2.4.3 rule 2): of all routes whose prefix holds the address, the longest wins.
+Longest prefix match (RFC 1812 section 5.2.4.3 rule 2): of all routes whose prefix contains the address, the longest.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ class Read(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """Routes as columns: first address (uint32; IPv6: two uint64 a row), prefix length (uint8), next hop (int32).
+    """Routes as columns: first address (uint32; IPv6: (n, 2) uint64), prefix length (uint8), next hop (int32).
 
     Sorted by (value, length).
     """
@@ -41,7 +41,7 @@ class Routes(NamedTuple):
 @by_content
 @dataclass(frozen=True)
 class MemoryReads:
-    """The reads of many lookups: word[i, j] is the j-th word that lookup i read, of table tables[j]; -1 for none.
+    """The reads of many lookups: word[i, j] is the j-th word that lookup i reads, in table tables[j]; -1: no read.
 
     Example:
         >>> from npexplore.golden import Dir24_8
@@ -65,9 +65,9 @@ class MemoryReads:
 
 
 class Lpm(ShownByArguments, ABC):
-    """A table of routes that answers by longest prefix match. Next hops are the caller's numbers, 0 to 2^31 - 1.
+    """A routing table with longest prefix match. Next hops are the caller's numbers, 0 to 2^31 - 1.
 
-    An update that fails raises an error and changes nothing. Prefixes are text or `ipaddress` networks; addresses are
+    A failed update raises an error and changes nothing. Prefixes are text or `ipaddress` networks; addresses are
     text, `ipaddress` objects or numbers.
 
     Example:
@@ -132,7 +132,7 @@ class Lpm(ShownByArguments, ABC):
         next_hop: NDArray[np.integer],
         **settings: Any,
     ) -> Self:
-        """Build a table from columns; of routes with equal prefixes the last stays. `settings` are the class's own.
+        """Build a table from columns; of equal prefixes the last one wins. settings: keywords of the class.
 
         Raises InputError for columns of unequal length, invalid prefix lengths, bits set below the length, or invalid
         next hops.
@@ -149,8 +149,8 @@ class Lpm(ShownByArguments, ABC):
             low, high = int(columns[2].min()), int(columns[2].max())
             if columns[2].dtype.kind not in "iu" or low < 0 or high > MAX_NEXT_HOP:
                 raise InputError(f"next hops must be whole numbers from 0 to {MAX_NEXT_HOP}, got {low} to {high}")
-            below = (values & ~cls.family.masks()[lengths]).reshape(len(values), -1)
-            wrong = np.flatnonzero(below.any(axis=1))
+            host_bits = (values & ~cls.family.masks()[lengths]).reshape(len(values), -1)
+            wrong = np.flatnonzero(host_bits.any(axis=1))
             if len(wrong):
                 at = int(wrong[0])
                 text = cls.family.prefix_text(cls.family.numbers(values[at : at + 1])[0], int(lengths[at]))
@@ -177,7 +177,7 @@ class Lpm(ShownByArguments, ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes this implementation holds, tables for updates included."""
+        """Bytes that this implementation holds, including the tables for updates."""
 
     @abstractmethod
     def _insert(self, value: int, length: int, next_hop: int) -> None: ...

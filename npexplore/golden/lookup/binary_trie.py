@@ -1,4 +1,4 @@
-"""Binary trie: a node for each bit of a prefix, for comparison (Knuth, TAOCP 3, section 6.3)."""
+"""Binary trie with a node for each bit of a prefix; a baseline for comparison (Knuth, TAOCP 3, section 6.3)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
 
 
 class BinaryTrie(Lpm):
-    """Up to 33 reads a lookup, memory as the routes need it; a node is one word: two children and a next hop.
+    """A binary trie: up to 33 reads per lookup. A node is one word: two children and a next hop.
 
     Example:
         >>> from npexplore.golden import BinaryTrie
@@ -25,7 +25,7 @@ class BinaryTrie(Lpm):
         self._used = 1
         self._child = np.zeros((64, 2), np.int32)
         self._hop = np.full(64, -1, np.int32)
-        self._free = np.zeros(64, np.int32)  # free[0] = how many numbers follow
+        self._free = np.zeros(64, np.int32)  # free node numbers; free[0] is their count
 
     def __len__(self) -> int:
         return self._count
@@ -48,10 +48,10 @@ class BinaryTrie(Lpm):
             node, value, length = stack.pop()
             if self._hop[node] >= 0:
                 rows.append((value, length, int(self._hop[node])))
-            for side in (1, 0):
-                down = int(self._child[node, side])
-                if down:
-                    stack.append((down, value | side << (31 - length), length + 1))
+            for bit in (1, 0):
+                child = int(self._child[node, bit])
+                if child:
+                    stack.append((child, value | bit << (31 - length), length + 1))
         values, lengths, hops = zip(*rows, strict=True) if rows else ((), (), ())
         return Routes(np.array(values, np.uint32), np.array(lengths, np.uint8), np.array(hops, np.int32))
 
@@ -67,18 +67,18 @@ class BinaryTrie(Lpm):
     def _make_room(self, nodes: int) -> None:
         if self._used + nodes > len(self._hop):
             size = max(self._used + nodes, len(self._hop) * 3 // 2)
-            more = size - len(self._hop)
-            self._child = np.concatenate([self._child, np.zeros((more, 2), np.int32)])
-            self._hop = np.concatenate([self._hop, np.full(more, -1, np.int32)])
-            self._free = np.concatenate([self._free, np.zeros(more, np.int32)])
+            new_nodes = size - len(self._hop)
+            self._child = np.concatenate([self._child, np.zeros((new_nodes, 2), np.int32)])
+            self._hop = np.concatenate([self._hop, np.full(new_nodes, -1, np.int32)])
+            self._free = np.concatenate([self._free, np.zeros(new_nodes, np.int32)])
 
     def _remove(self, value: int, length: int) -> bool:
         path = [0]
         for bit in range(31, 31 - length, -1):
-            down = int(self._child[path[-1], value >> bit & 1])
-            if not down:
+            child = int(self._child[path[-1], value >> bit & 1])
+            if not child:
                 return False
-            path.append(down)
+            path.append(child)
         if self._hop[path[-1]] < 0:
             return False
         self._hop[path[-1]] = -1
@@ -91,7 +91,7 @@ class BinaryTrie(Lpm):
         return True
 
     def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
-        """Plain Python, apart from the kernels: what they must agree with."""
+        """The reference in plain Python, which the kernels must agree with."""
         node, best, reads = 0, -1, []
         for bit in range(31, -2, -1):
             reads.append(Read("nodes", node))
@@ -111,7 +111,7 @@ class BinaryTrie(Lpm):
         return MemoryReads(("nodes",) * 33, word)
 
     def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
-        # every distinct leading part of a prefix is a node
+        # one node for every distinct leading part of a prefix
         nodes = sum(len(np.unique(value[length >= n] & np.uint32(prefix_mask(n)))) for n in range(1, 33))
         self._make_room(nodes)
         self._add(value, length, next_hop)

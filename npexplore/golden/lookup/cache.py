@@ -1,7 +1,7 @@
-"""Caches of routes in front of a lookup, and how often a capture's destinations hit them.
+"""Route caches in front of a lookup, and the hit ratio of a capture's destinations.
 
-LRU: the cache holds the entries used last; it hits what has a stack distance below its size (Mattson et al. 1970).
-Direct mapped: key modulo size names the only place of a key, which keeps the key seen there last.
+LRU: the cache holds the most recently used entries; a reference hits if its stack distance is below the cache's size
+(Mattson et al. 1970). Direct mapped: a key can only be in the entry `key modulo size`, which holds its last key.
 """
 
 from collections.abc import Callable
@@ -17,19 +17,19 @@ from npexplore.packets.statistics.locality import locality
 
 
 def lru_hits(keys: NDArray[np.integer], entries: int) -> NDArray[np.bool_]:
-    """Return which references an LRU cache of so many entries hits, empty at first."""
+    """Return which references hit an LRU cache with this number of entries, which is empty at first."""
     distance = locality(keys).distance
     return (distance >= 0) & (distance < entries)
 
 
 def direct_mapped_hits(keys: NDArray[np.integer], entries: int) -> NDArray[np.bool_]:
-    """Return which references a direct-mapped cache of so many entries hits, empty at first."""
+    """Return which references hit a direct-mapped cache with this number of entries, which is empty at first."""
     hit = np.zeros(len(keys), np.bool_)
     if entries:
-        place = np.asarray(keys) % entries
-        order = np.argsort(place, kind="stable")
-        again = (np.diff(place[order]) == 0) & (np.diff(np.asarray(keys)[order]) == 0)
-        hit[order[1:]] = again
+        entry = np.asarray(keys) % entries
+        order = np.argsort(entry, kind="stable")
+        repeats = (np.diff(entry[order]) == 0) & (np.diff(np.asarray(keys)[order]) == 0)
+        hit[order[1:]] = repeats
     return hit
 
 
@@ -46,10 +46,10 @@ def route_cache_hit_ratio(
 
     Args:
         table: the packets, in order.
-        entries: the number of entries of the cache, at least 0.
+        entries: number of cache entries, at least 0.
         policy: a name of `ROUTE_CACHES`.
-        prefix_bits: destinations that share this number of leading bits share an entry.
-        routes: an entry is the longest matching prefix of these routes instead; a destination without one is its own.
+        prefix_bits: destinations with the same leading bits, this many, share an entry.
+        routes: an entry is the longest matching prefix of these routes instead, or an address without a route.
 
     Raises:
         InputError: fewer than 0 entries, or more than 32 bits.

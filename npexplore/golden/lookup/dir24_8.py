@@ -1,8 +1,8 @@
-"""DIR-24-8-BASIC: one read for prefixes of up to 24 bits, two for longer ones.
+"""DIR-24-8-BASIC lookup: one read for prefixes of up to 24 bits, two for longer ones.
 
-Gupta, Lin, McKeown, "Routing lookups in hardware at memory access speeds", IEEE INFOCOM 1998. tbl24 has an entry of 16
-bits for each value of the first 24 address bits. Its first bit says whether the other 15 number a next hop or a segment
-of tbl8, which has an entry for each value of the last 8 bits.
+Gupta, Lin, McKeown, "Routing lookups in hardware at memory access speeds", IEEE INFOCOM 1998. tbl24 has a 16-bit entry
+for each value of the first 24 address bits. Its first bit says whether the other 15 are the number of a next hop or of
+a segment of tbl8. A segment has an entry for each value of the last 8 address bits.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ POINTER = 1 << 15
 class Dir24_8(MultibitTrie):  # noqa: N801 (the name of the scheme)
     """DIR-24-8: longest prefix match by a table over the first 24 address bits, and segments for longer prefixes.
 
-    segments: capacity of tbl8, in segments. next_hops: how many different next hops the routes may use at a time.
+    segments: capacity of tbl8, in segments. next_hops: maximum number of different next hops in use.
 
     Example:
         >>> from npexplore.golden import Dir24_8

@@ -1,7 +1,7 @@
-"""What a lookup structure needs to know about addresses: their width, their text, and their form in columns.
+"""Address families for lookup structures: width of addresses, their text, and their form in columns.
 
-A column is uint32 for IPv4 and uint64 of shape (n, 2) for IPv6. Tries see neither: they see an address as one number a
-level, its *steps*: step l holds the bits that level l is indexed by.
+A column is uint32 for IPv4 and uint64 of shape (n, 2) for IPv6. Tries use an address as one number per level, its
+*steps*: step l holds the bits that index level l.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ Column = NDArray[Any]
 
 @dataclass(frozen=True)
 class Family:
-    """IPv4 or IPv6; `words` are those of a column's row, `kind` is their type."""
+    """IPv4 or IPv6. bits: of an address; words: per row of a column; kind: their numpy type."""
 
     name: str
     bits: int
@@ -41,7 +41,7 @@ class Family:
         return full << (self.bits - length) & full
 
     def row(self, number: int) -> Column:
-        """Return an address as a column's row: a scalar, or its words."""
+        """Return an address as a row of a column: a scalar, or its words."""
         return np.asarray(self.rows([number])[0])
 
     def rows(self, numbers: Sequence[int]) -> Column:
@@ -49,42 +49,42 @@ class Family:
         return np.array(numbers, self.kind) if self.words == 1 else six.column_of(numbers)
 
     def octets(self, numbers: Iterable[int]) -> NDArray[np.uint8]:
-        """Return the bytes of addresses, as in a packet, a row each."""
+        """Return the bytes of addresses in network byte order, one row each."""
         size = self.bits // 8
         return np.frombuffer(b"".join(number.to_bytes(size, "big") for number in numbers), np.uint8).reshape(-1, size)
 
     def numbers(self, column: Column) -> list[int]:
-        """Return a column's addresses as numbers."""
+        """Return the addresses of a column as Python integers."""
         return column.tolist() if self.words == 1 else six.numbers_of(column)
 
     def masks(self) -> Column:
-        """Return the masks of all lengths, a row each."""
+        """Return the masks of all prefix lengths as a column."""
         return self.rows([self.mask(length) for length in range(self.bits + 1)])
 
     def distinct(self, column: Column, bits: int) -> int:
-        """Return how many different first `bits` (1 or more) the addresses have."""
+        """Return the number of different values of the addresses' first `bits` bits (at least 1)."""
         if not len(column):
             return 0
         words = (column & self.row(self.mask(bits))).reshape(len(column), self.words)
-        words = words[:, : -(-bits * self.words // self.bits)]  # those that hold the first bits
+        words = words[:, : -(-bits * self.words // self.bits)]  # the words with the first bits
         if words.shape[1] == 1:
             return len(np.unique(words[:, 0]))
         words = words[np.lexsort(words.T)]
         return 1 + int((words[1:] != words[:-1]).any(axis=1).sum())
 
     def order(self, value: Column, length: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the rows sorted by (value, length)."""
+        """Return the row numbers in ascending order of (value, length)."""
         words = value.reshape(len(value), self.words).T
         return np.asarray(np.lexsort((length, *words[::-1])), np.int64)
 
     def steps(self, column: Column, strides: Sequence[int]) -> NDArray[np.int64]:
-        """Return the bits each level is indexed by, (n, levels); no level crosses the border of a word."""
+        """Return the bits that index each level, shape (n, levels); a level must not cross a word boundary."""
         words, width = column.reshape(len(column), self.words), self.bits // self.words
         out = np.empty((len(column), len(strides)), np.int64)
         begin = 0
         for level, stride in enumerate(strides):
-            word, left = begin // width, width - begin % width - stride
-            out[:, level] = words[:, word] >> self.kind(left) & self.kind((1 << stride) - 1)
+            word, shift = begin // width, width - begin % width - stride
+            out[:, level] = words[:, word] >> self.kind(shift) & self.kind((1 << stride) - 1)
             begin += stride
         return out
 

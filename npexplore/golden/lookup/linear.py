@@ -1,4 +1,4 @@
-"""The reference: look at every route, keep the longest that holds the address (RFC 1812 section 5.2.4.3 rule 2)."""
+"""The reference lookup: compare every route, the longest match wins (RFC 1812 section 5.2.4.3 rule 2)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from npexplore.golden.lookup.family import IPV6
 
 
 class LinearLpm(Lpm):
-    """The reference lookup: a list of routes, one word each, all read at every lookup; slow and plainly right.
+    """The reference lookup: a list of routes, one word each; every lookup reads all of them. Simple and slow.
 
     Example:
         >>> from npexplore.golden import LinearLpm
@@ -34,7 +34,7 @@ class LinearLpm(Lpm):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one word (value, length, next hop) a route."""
+        """Bytes of all routes, each one word (value, length, next hop)."""
         return (self.family.bits // 8 + 5) * len(self)
 
     def _insert(self, value: int, length: int, next_hop: int) -> None:
@@ -53,8 +53,8 @@ class LinearLpm(Lpm):
     def _lookup_many(self, address: NDArray[Any], out: NDArray[np.int32]) -> None:
         out[:] = -1
         for (value, length), hop in sorted(self._hops.items(), key=lambda route: route[0][1]):
-            same = (address & self.family.row(self.family.mask(length))) == self.family.row(value)
-            out[same.reshape(len(address), -1).all(axis=1)] = hop
+            matches = (address & self.family.row(self.family.mask(length))) == self.family.row(value)
+            out[matches.reshape(len(address), -1).all(axis=1)] = hop
 
     def _reads_many(self, address: NDArray[Any]) -> MemoryReads:
         word = np.broadcast_to(np.arange(len(self), dtype=np.int64), (len(address), len(self)))
@@ -66,7 +66,7 @@ class LinearLpm(Lpm):
 
 
 class LinearLpm6(LinearLpm):
-    """The same for IPv6.
+    """The reference lookup for IPv6.
 
     Example:
         >>> from npexplore.golden import LinearLpm6

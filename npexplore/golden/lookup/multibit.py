@@ -1,7 +1,7 @@
-"""Tries of several bits a level, prefixes expanded to the next level's border and pushed to the leaves.
+"""Multibit tries with fixed strides: prefixes are expanded to the next level boundary and pushed to the leaves.
 
 Srinivasan, Varghese, "Fast address lookups using controlled prefix expansion", ACM TOCS 17(1), 1999. A lookup reads one
-entry a level and stops at a leaf. `_kernels/golden_multibit.py` has the layout.
+entry per level and stops at a leaf. `_kernels/golden_multibit.py` documents the memory layout.
 """
 
 from typing import Any, ClassVar
@@ -17,16 +17,16 @@ from npexplore.golden.lookup.route_table import RouteDict, RouteTable
 
 
 class MultibitTrie(Lpm):
-    """What the tries of fixed strides share; a subclass names its strides, tables and how an entry is coded."""
+    """Base of fixed-stride tries; a subclass defines strides, table names and the encoding of an entry."""
 
     STRIDES: ClassVar[tuple[int, ...]]
     TABLES: ClassVar[tuple[str, ...]]  # a name for each level
-    ENTRIES_PER_WORD: ClassVar[tuple[int, ...]]  # how many entries of each level share a word of memory
-    ENTRY: ClassVar[type[np.unsignedinteger]]  # what holds an entry here
+    ENTRIES_PER_WORD: ClassVar[tuple[int, ...]]  # entries of each level per memory word
+    ENTRY: ClassVar[type[np.unsignedinteger]]  # type of an entry in this implementation
     NODE: ClassVar[str] = "node"
 
     def __init__(self, *, limit: int, next_hops: int, nodes: tuple[int, ...]) -> None:
-        """limit: entries from here on are pointers. nodes: how many the levels behind the first may have."""
+        """limit: entries from this value on are pointers. nodes: capacity of each level after the first, in nodes."""
         self._limit = limit
         self._capacity = (1, *nodes)
         self._hops = NextHops(next_hops)
@@ -41,7 +41,7 @@ class MultibitTrie(Lpm):
         self._state = np.zeros((len(self.STRIDES), 2), np.int64)
         self._state[0, kernels.USED] = 1
         self._entries: tuple[NDArray[Any], ...] = tuple(
-            np.zeros(n << s, self.ENTRY) for n, s in zip(nodes, self.STRIDES, strict=True)
+            np.zeros(node_count << stride, self.ENTRY) for node_count, stride in zip(nodes, self.STRIDES, strict=True)
         )
         self._depths: tuple[NDArray[Any], ...] = tuple(np.zeros(len(level), np.uint8) for level in self._entries)
 
@@ -58,7 +58,7 @@ class MultibitTrie(Lpm):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held: entries, their prefix lengths, routes and next hops."""
+        """Bytes of entries, their prefix lengths, routes and next hops."""
         levels = sum(level.nbytes for level in (*self._entries, *self._depths))
         return levels + self._routes.nbytes + self._hops.value.nbytes
 
@@ -78,18 +78,18 @@ class MultibitTrie(Lpm):
     def _insert(self, value: int, length: int, next_hop: int) -> None:
         self._hops.require(next_hop)
         self._make_room(value, length)
-        old = self._routes.get(value, length)
+        old_hop = self._routes.get(value, length)
         hop = self._hops.acquire(next_hop)
         self._routes.put(value, length, hop)
-        if old >= 0:
-            self._hops.release(old)
+        if old_hop >= 0:
+            self._hops.release(old_hop)
         self._paint(value, length, 0, hop, length)
 
     def _remove(self, value: int, length: int) -> bool:
-        old = self._routes.take(value, length)
-        if old < 0:
+        old_hop = self._routes.take(value, length)
+        if old_hop < 0:
             return False
-        self._hops.release(old)
+        self._hops.release(old_hop)
         self._paint(value, length, length, *self._routes.cover(value, length))
         return True
 
@@ -98,11 +98,11 @@ class MultibitTrie(Lpm):
         kernels.paint(*levels, self._steps_of(value), length, low, length, hop, depth)
 
     def _make_room(self, value: int, length: int) -> None:
-        """See that every level has the node that a prefix needs, before anything changes; raises TableFullError."""
+        """Make room for the nodes that a prefix needs, before changing anything; raises TableFullError."""
         steps = self._steps_of(value)
-        first = int(kernels.missing_from(self._entries, self._strides, self._limit, steps, length))
-        needed = [n for n in range(first, len(self.STRIDES)) if length > sum(self.STRIDES[:n])]
-        short = [n for n in needed if not self._state[n, kernels.FREE] and self._is_full(n)]
+        first_missing = int(kernels.missing_from(self._entries, self._strides, self._limit, steps, length))
+        missing_levels = [n for n in range(first_missing, len(self.STRIDES)) if length > sum(self.STRIDES[:n])]
+        short = [n for n in missing_levels if not self._state[n, kernels.FREE] and self._is_full(n)]
         for level in short:
             if self._state[level, kernels.USED] >= self._capacity[level]:
                 raise TableFullError(
@@ -120,9 +120,9 @@ class MultibitTrie(Lpm):
         size = min(self._capacity[level], used + max(16, used // 4)) << self.STRIDES[level]
 
         def longer(arrays: tuple[NDArray[Any], ...]) -> tuple[NDArray[Any], ...]:
-            one = np.zeros(size, arrays[level].dtype)
-            one[: len(arrays[level])] = arrays[level]
-            return (*arrays[:level], one, *arrays[level + 1 :])
+            extended = np.zeros(size, arrays[level].dtype)
+            extended[: len(arrays[level])] = arrays[level]
+            return (*arrays[:level], extended, *arrays[level + 1 :])
 
         self._entries, self._depths = longer(self._entries), longer(self._depths)
 
@@ -146,35 +146,35 @@ class MultibitTrie(Lpm):
         kernels.paint_many(*levels, self.family.steps(value, self.STRIDES), length, number, order)
 
     def level(self, number: int) -> NDArray[Any]:
-        """Return a copy of all entries of a level (the first is 0); raises InputError for a missing level."""
+        """Return a copy of all entries of a level, counted from 0; raises InputError for a missing level."""
         if not 0 <= number < len(self._entries):
             raise InputError(f"level of a trie must be 0 to {len(self._entries) - 1}, got {number}")
         used = int(self._state[number, kernels.USED]) << self.STRIDES[number]
         return self._entries[number][:used].copy()
 
     def entry(self, level: int, at: int) -> int:
-        """Return an entry as it stands in the memory of a level: a leaf, or a pointer where it is not below `limit`."""
+        """Return the raw entry at an index of a level: below `limit` a leaf, else a pointer."""
         return int(self._entries[level][at])
 
     @property
     def limit(self) -> int:
-        """Entries from here on are pointers: the number of a node of the next level plus this."""
+        """Entries from this value on are pointers: `limit` plus the number of a node of the next level."""
         return self._limit
 
     def hop_of(self, leaf: int) -> int | None:
-        """Return the next hop of a leaf, None for the leaf that says there is no route."""
+        """Return the next hop of a leaf, None for the leaf of no route."""
         hop = int(self._hops.value[leaf])
         return None if hop < 0 else hop
 
     def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
-        """Plain Python, apart from the kernels: what they must agree with."""
+        """The reference in plain Python, which the kernels must agree with."""
         reads: list[Read] = []
-        entry, left = self._limit, self.family.bits
+        entry, low_bit = self._limit, self.family.bits
         for level, stride in enumerate(self.STRIDES):
-            left -= stride
-            at = (entry - self._limit << stride) + (address >> left & (1 << stride) - 1)
-            reads.append(Read(self.TABLES[level], at // self.ENTRIES_PER_WORD[level]))
-            entry = int(self._entries[level][at])
+            low_bit -= stride
+            index = (entry - self._limit << stride) + (address >> low_bit & (1 << stride) - 1)
+            reads.append(Read(self.TABLES[level], index // self.ENTRIES_PER_WORD[level]))
+            entry = int(self._entries[level][index])
             if entry < self._limit:
                 break
         return int(self._hops.value[entry]), tuple(reads)
@@ -186,9 +186,9 @@ class MultibitTrie(Lpm):
 
 
 class WordTrie(MultibitTrie):
-    """A multibit trie whose entries of the first levels fill a memory word of `word_bits` (even, 4 to 32).
+    """A multibit trie with entries of one memory word of `word_bits` (even, 4 to 32) in all levels but the last.
 
-    A word below 2^(word_bits / 2) is a leaf, any other the number of a node plus that.
+    A word below 2^(word_bits / 2) is a leaf, any other word is this limit plus the number of a node.
     """
 
     ENTRY = np.uint32
@@ -199,11 +199,11 @@ class WordTrie(MultibitTrie):
         self.word_bits = word_bits
         leaves = 1 << word_bits // 2
         nodes = (1 << word_bits) - leaves
-        above = np.cumsum(self.STRIDES[:-1]).tolist()
+        index_bits = np.cumsum(self.STRIDES[:-1]).tolist()
         super().__init__(
             limit=leaves,
             next_hops=min(leaves, 1 << 16) - 1,
-            nodes=tuple(min(nodes, 1 << bits) for bits in above),
+            nodes=tuple(min(nodes, 1 << bits) for bits in index_bits),
         )
 
     @property

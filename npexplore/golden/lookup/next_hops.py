@@ -1,4 +1,4 @@
-"""The small numbers that represent next hops in a forwarding table, assigned and released."""
+"""Assigns and releases the small numbers that represent next hops in a forwarding table."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from npexplore.errors import TableFullError
 
 
 class NextHops:
-    """Numbers 1 to `capacity` for the callers' next hops, counted by the routes that use them; 0 is no route."""
+    """Numbers 1 to `capacity` for the caller's next hops, with reference counts; number 0 means no route."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -40,7 +40,7 @@ class NextHops:
         return number
 
     def release(self, number: int) -> None:
-        """Count one use of a number less; an unused number can be assigned to another next hop."""
+        """Decrement the use count of a number; an unused number can be assigned to another next hop."""
         self._uses[number] -= 1
         if not self._uses[number]:
             del self._number[int(self.value[number])]
@@ -60,6 +60,6 @@ class NextHops:
     def count_all(self, numbers: NDArray[np.uint16]) -> None:
         """Count the uses of a whole column; numbers without a use become free."""
         self._uses = np.bincount(numbers, minlength=len(self._uses)).tolist()
-        for number in [n for n in range(1, len(self._uses)) if not self._uses[n]]:
+        for number in [unused for unused in range(1, len(self._uses)) if not self._uses[unused]]:
             self._uses[number] = 1
             self.release(number)

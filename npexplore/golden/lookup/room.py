@@ -1,7 +1,7 @@
-"""A structure for routes by name, and the next larger one where they do not fit: DIR-24-8, the trie, the binary trie.
+"""Builds a lookup structure, or the next larger one if the routes do not fit: DIR-24-8, 20-4-8 trie, binary trie.
 
-DIR-24-8 has 32,768 segments for prefixes longer than 24 bits and as many next hops less one; the trie of 20, 4 and 8
-bits in 32-bit words has 65,535 next hops and as many nodes as there are prefixes; the binary trie has no limits.
+DIR-24-8 has 32,768 segments for prefixes longer than 24 bits and 32,767 next hops. The trie of 20, 4 and 8 bits with
+32-bit words has 65,535 next hops and a node for every possible prefix. The binary trie has no limits.
 """
 
 import warnings
@@ -25,9 +25,9 @@ LARGER: dict[type[Lpm], tuple[type[Lpm], dict[str, int]]] = {
 def with_room(
     structure: type[Lpm], value: NDArray[Any], length: NDArray[np.uint8], next_hop: NDArray[Any], **limits: int
 ) -> Lpm:
-    """Return routes in a structure, or in the next larger one that has room, with a warning that says so.
+    """Return routes in a structure, or with a warning in the next larger one that has room.
 
-    limits: keywords of the structure. Answers are the same in every structure. Raises InputError for bad routes.
+    limits: keywords of the structure. All structures return the same next hops. Raises InputError for bad routes.
     """
     try:
         return structure.from_columns(value, length, next_hop, **limits)

@@ -1,4 +1,4 @@
-"""The routes behind a forwarding table, as a router's control plane keeps them: 7 bytes a slot, found by hashing."""
+"""The routes behind a forwarding table, as a router's control plane stores them: a hash table of 7-byte slots."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ FULLEST = 0.85  # share of slots in use at which the table grows
 
 
 class RouteTable:
-    """Prefix to a small number (of a next hop); knows the longest route above a prefix."""
+    """Maps a prefix to a small number (of a next hop); finds the longest route that covers a prefix."""
 
     def __init__(self, slots: int = 64) -> None:
         self._value = np.zeros(slots, np.uint32)
@@ -27,7 +27,7 @@ class RouteTable:
         return self._value.nbytes + self._length.nbytes + self._hop.nbytes
 
     def get(self, value: int, length: int) -> int:
-        """Return the hop of a prefix, -1 if it is not there."""
+        """Return the next-hop number of a prefix, -1 if the table does not have it."""
         slot = int(kernels.find(self._value, self._length, value, length))
         return int(self._hop[slot]) if slot >= 0 else -1
 
@@ -38,13 +38,13 @@ class RouteTable:
         self._count += int(kernels.put(self._value, self._length, self._hop, value, length, hop) < 0)
 
     def take(self, value: int, length: int) -> int:
-        """Remove a route; return its hop, -1 if the table does not have it."""
+        """Remove a route; return its next-hop number, -1 if the table does not have it."""
         hop = int(kernels.take(self._value, self._length, self._hop, value, length))
         self._count -= hop >= 0
         return hop
 
     def cover(self, value: int, length: int) -> tuple[int, int]:
-        """Return (hop, length) of the longest shorter route that holds the prefix; (0, 0) for none."""
+        """Return (next-hop number, length) of the longest shorter prefix that contains this one; (0, 0) for none."""
         row = int(kernels.cover(self._value, self._length, self._hop, value, length))
         return (0, 0) if row < 0 else (row & 0xFFFF, row >> 16)
 
@@ -55,20 +55,20 @@ class RouteTable:
         return self._value[used], self._length[used], self._hop[used]
 
     def put_all(self, value: NDArray[np.uint32], length: NDArray[np.uint8], hop: NDArray[np.uint16]) -> None:
-        """Store the routes of columns in an empty table; of equal prefixes the last stays."""
+        """Store the routes of columns in an empty table; of equal prefixes the last one wins."""
         self.__init__(max(64, int(len(value) / 0.8) + 1))  # type: ignore[misc]
         self._count = int(kernels.put_many(self._value, self._length, self._hop, value, length, hop))
 
     def _grow(self) -> None:
-        old = np.flatnonzero(self._length != kernels.EMPTY)
-        value, length, hop = self._value[old], self._length[old], self._hop[old]
+        used_slots = np.flatnonzero(self._length != kernels.EMPTY)
+        value, length, hop = self._value[used_slots], self._length[used_slots], self._hop[used_slots]
         bigger = RouteTable(int(1.5 * len(self._value)) + 1)
         kernels.put_many(bigger._value, bigger._length, bigger._hop, value, length, hop)
         self._value, self._length, self._hop = bigger._value, bigger._length, bigger._hop
 
 
 class RouteDict:
-    """The same for addresses wider than a word, in a dictionary."""
+    """RouteTable for addresses wider than a word: a dictionary with the same methods."""
 
     def __init__(self, family: Family) -> None:
         self._family = family
@@ -79,11 +79,11 @@ class RouteDict:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the routes' columns would take."""
+        """Bytes of the routes as columns."""
         return (self._family.bits // 8 + 3) * len(self)
 
     def get(self, value: int, length: int) -> int:
-        """Return the hop of a prefix, -1 if it is not there."""
+        """Return the next-hop number of a prefix, -1 if the table does not have it."""
         return self._hop.get((value, length), -1)
 
     def put(self, value: int, length: int, hop: int) -> None:
@@ -91,11 +91,11 @@ class RouteDict:
         self._hop[value, length] = hop
 
     def take(self, value: int, length: int) -> int:
-        """Remove a route; return its hop, -1 if the table does not have it."""
+        """Remove a route; return its next-hop number, -1 if the table does not have it."""
         return self._hop.pop((value, length), -1)
 
     def cover(self, value: int, length: int) -> tuple[int, int]:
-        """Return (hop, length) of the longest shorter route that holds the prefix; (0, 0) for none."""
+        """Return (next-hop number, length) of the longest shorter prefix that contains this one; (0, 0) for none."""
         for bits in range(length - 1, -1, -1):
             hop = self._hop.get((value & self._family.mask(bits), bits))
             if hop is not None:
@@ -110,6 +110,6 @@ class RouteDict:
         return self._family.rows([value for value, _ in rows]), length, hops
 
     def put_all(self, value: Column, length: NDArray[np.uint8], hop: NDArray[np.uint16]) -> None:
-        """Store the routes of columns; of equal prefixes the last stays."""
+        """Store the routes of columns; of equal prefixes the last one wins."""
         prefixes = zip(self._family.numbers(value), length.tolist(), strict=True)
         self._hop.update(zip(prefixes, hop.tolist(), strict=True))

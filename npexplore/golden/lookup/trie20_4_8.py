@@ -1,10 +1,10 @@
-"""Three-level trie of 20, 4 and 8 address bits in 18-bit words, the lookup of the Gorilla network processor.
+"""The IPv4 lookup of the Gorilla network processor: a three-level trie of 20, 4 and 8 bits in 18-bit words.
 
 Lavasani, Dennison, Chiou, "Compiling high throughput network processors", FPGA 2012, section 4.2 and Fig. 6.
 
-An entry of the first two levels fills a word. Entries of the last level are next hops alone, so that two share a word
-(Fig. 6: words = level 1 + level 2 + level 3 / 2) and a next hop has half a word's bits. A word below 2^9 is a leaf, any
-other the number of a node plus 2^9: the paper leaves the code open, and with this one 18 bits reach 261,632 nodes.
+An entry of the first two levels is one word. Entries of the last level are only next hops, of half a word, so two share
+a word (Fig. 6: words = level 1 + level 2 + level 3 / 2). A word below 2^9 is a leaf, any other word is 2^9 plus the
+number of a node. The paper does not specify this encoding; with it, 18 bits address 261,632 nodes.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from npexplore.golden.lookup.multibit import WordTrie
 
 
 class Storage(NamedTuple):
-    """A row of the storage table: entries of each level, and words in all."""
+    """A row of the storage table: entries of each level, and words in total."""
 
     prefixes: int
     level1_entries: int
@@ -27,7 +27,7 @@ class Storage(NamedTuple):
 
 
 class Trie20_4_8(WordTrie):  # noqa: N801 (the name says the strides)
-    """Gorilla's IPv4 lookup: a trie of three levels over 20, 4 and 8 address bits, one read each down to a leaf.
+    """Gorilla's IPv4 lookup: a trie with strides of 20, 4 and 8 bits; one read per level down to a leaf.
 
     word_bits: bits of a memory word (even, 4 to 32).
 

@@ -1,13 +1,13 @@
-"""IPv6 lookup: six levels over the 64 bits that networks are told apart by, further levels for longer routes.
+"""IPv6 lookup: a trie with six levels over the first 64 bits, and further levels for longer prefixes.
 
 Lavasani, Dennison, Chiou, "Compiling high throughput network processors", FPGA 2012, section 4.2: like the IPv4 trie,
-with six levels for three; the paper leaves the strides open. Here the first level has 20 bits as there, the second ends
-at /32, where networks are given out, and then a byte a level: 11.5 million words and 3.5 reads a lookup for the 160,147
-routes of a full IPv6 table (data/README.md). Strides of 19, 13, 6, 6, 6, 14 would need the fewest words (8.8 million,
-by the dynamic programme of Srinivasan, Varghese, ACM TOCS 17(1), 1999), but 4.1 reads.
+with six levels instead of three; the paper does not specify the strides. Here the first level has 20 bits as in IPv4,
+the second ends at /32, the usual allocation, the others have 8 bits: 11.5 million words and 3.5 reads per lookup for
+the 160,147 routes of a full IPv6 table (data/README.md). Strides of 19, 13, 6, 6, 6, 14 would need the fewest words
+(8.8 million, by the dynamic programme of Srinivasan, Varghese, ACM TOCS 17(1), 1999), but 4.1 reads.
 
-Interface identifiers fill the other 64 bits (RFC 4291 section 2.5.4), but a router must not stop there (RFC
-7608): routes beyond /64 hang below the sixth level, 8 bits a level.
+The other 64 bits are interface identifiers (RFC 4291 section 2.5.4), but a router must match longer prefixes too (RFC
+7608): routes beyond /64 are below the sixth level, 8 bits per level.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ BEYOND = (8,) * 8
 
 
 class Storage6(NamedTuple):
-    """Entries of each of the six levels, of all levels beyond them, and words in all."""
+    """Entries of each of the six levels, of all levels beyond them, and words in total."""
 
     prefixes: int
     level_entries: tuple[int, ...]
@@ -33,7 +33,7 @@ class Storage6(NamedTuple):
 
 
 class SixLevelTrie(WordTrie):
-    """IPv6 lookup by a trie of six levels, one read each down to a leaf; up to 14 reads if a route exceeds 64 bits.
+    """IPv6 lookup by a six-level trie: one read per level down to a leaf; up to 14 reads for routes beyond /64.
 
     Example:
         >>> from npexplore.golden import SixLevelTrie
@@ -53,7 +53,7 @@ class SixLevelTrie(WordTrie):
         return Storage6(len(self), self.entries[: len(SIX)], sum(self.entries[len(SIX) :]), self.words)
 
     def _lookup_many(self, address: NDArray[np.uint64], out: NDArray[np.int32]) -> None:
-        levels, rest = self._entries[: len(SIX)], self._entries[len(SIX) :]
+        levels, levels_beyond = self._entries[: len(SIX)], self._entries[len(SIX) :]
         kernels.lookup_six(
-            address, levels, rest, self._SHIFTS, self._strides[: len(SIX)], self._limit, self._hops.value, out
+            address, levels, levels_beyond, self._SHIFTS, self._strides[: len(SIX)], self._limit, self._hops.value, out
         )

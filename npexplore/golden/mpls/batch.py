@@ -1,4 +1,4 @@
-"""Many labelled frames at once: what goes out, and the frames of IP that come out below their stacks."""
+"""Switches many labelled frames at once: returns the frames sent, and the IP frames exposed by popped stacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npexplore.golden.router.frames import Forwarded, Frames, words_of_macs
 
 
 class LabelledMany(NamedTuple):
-    """What went out or was dropped, of rows `decided`; and the frames of `exposed` rows, for the router to route."""
+    """The outcome of the rows `decided` (sent or dropped), and the IP frames of rows `exposed`, yet to be routed."""
 
     decided: NDArray[np.int64]
     forwarded: Forwarded
@@ -26,7 +26,7 @@ class LabelledMany(NamedTuple):
 
 
 class BatchLabels:
-    """Decides columns of labelled frames, as the rules of labelled frames do."""
+    """Decides columns of labelled frames with the same results as the stages of mpls/stages.py."""
 
     def __init__(self, router: Router, known: LabelMap) -> None:
         self._mac = words_of_macs(router.ports)
@@ -41,25 +41,25 @@ class BatchLabels:
     def forward(self, frames: Frames) -> LabelledMany:
         """Decide frames, without counting them."""
         packets, columns = frames.packets, self._columns
-        below = Packets(packets.buffer, packets.offset + ETHERNET, packets.length - ETHERNET)
-        plan = plan_many(below, columns)
+        packets_below_link = Packets(packets.buffer, packets.offset + ETHERNET, packets.length - ETHERNET)
+        plan = plan_many(packets_below_link, columns)
         reason, entry = plan.reason, plan.entry
         reason[(reason == 0) & (entry >= 0) & (plan.size > self._mtu[entry])] = Reason.LABELLED_TOO_BIG
         kernels.stations(packets.buffer, packets.words, packets.offset, frames.port, self._mac, reason)
-        going = reason == 0
-        rows = np.flatnonzero(going)
+        passes = reason == 0
+        rows = np.flatnonzero(passes)
         size = plan.size[rows] + ETHERNET
         at = np.cumsum(size) - size
         out = np.empty(int(size.sum()), np.uint8)
-        rewrite_rows(below, rows, plan, columns, at + ETHERNET, out)
+        rewrite_rows(packets_below_link, rows, plan, columns, at + ETHERNET, out)
         kernels.heads(packets.buffer, packets.offset, rows, entry, plan.labelled, self._heads, at, out)
         leaves = entry[rows] >= 0
-        exposed = going & (entry < 0)
+        exposed = passes & (entry < 0)
         decided = np.flatnonzero(~exposed)
-        place = np.cumsum(~exposed) - 1  # of a row among those decided
+        index = np.cumsum(~exposed) - 1  # of a row among those decided
         sent = rows[leaves]
         port = columns.port[entry[sent]].astype(np.int16)
         forwarded = Forwarded(
-            reason[decided], place[sent], port, np.zeros(len(sent), np.bool_), Packets(out, at[leaves], size[leaves])
+            reason[decided], index[sent], port, np.zeros(len(sent), np.bool_), Packets(out, at[leaves], size[leaves])
         )
         return LabelledMany(decided, forwarded, rows[~leaves], Packets(out, at[~leaves], size[~leaves]))

@@ -1,6 +1,6 @@
-"""Label stacks (RFC 3032 section 2.1): entries of 4 bytes, outermost first, the last one marked as the bottom.
+"""Reads and writes label stacks (RFC 3032 section 2.1): 4-byte entries, outermost first, the last is the bottom.
 
-An entry is a label of 20 bits, a traffic class of 3 (RFC 5462), the bottom bit, and a time to live of 8.
+An entry has a label of 20 bits, a traffic class of 3 bits (RFC 5462), the bottom bit, and a time to live of 8 bits.
 """
 
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ LABELS = 1 << 20
 EXPLICIT_NULL4, ROUTER_ALERT, EXPLICIT_NULL6, IMPLICIT_NULL = 0, 1, 2, 3  # RFC 3032 section 2.1
 ENTROPY_INDICATOR = 7  # the next entry is an entropy label, which is never looked up (RFC 6790)
 FIRST_FREE = 16  # labels below are special-purpose (RFC 7274 section 3)
-MAX_TTL = 255  # of a time to live
+MAX_TTL = 255  # largest time to live
 
 
 class Label(NamedTuple):
-    """One entry of a stack; `bottom` is 1 on the last one.
+    """One entry of a stack; `bottom` is 1 in the last entry.
 
     Example:
         >>> from npexplore.golden import Label
@@ -39,7 +39,7 @@ class Label(NamedTuple):
 
 
 class Stack(NamedTuple, Generic[T]):
-    """Why the stack is wrong (0: it is not), how many entries it has, and the fields of the top one."""
+    """The fault of a stack (0: none), its depth in entries, and the fields of its top entry."""
 
     reason: T
     depth: T
@@ -49,14 +49,14 @@ class Stack(NamedTuple, Generic[T]):
 
 
 def label_at(packet: bytes, number: int) -> Label:
-    """Return an entry of a stack, counted from the top; the bytes must be there."""
+    """Return an entry of a stack, counted from the top; the packet must be long enough."""
     at = ENTRY * number
     word = packet[at] << 24 | packet[at + 1] << 16 | packet[at + 2] << 8 | packet[at + 3]
     return Label(word >> 12, word >> 9 & 7, word >> 8 & 1, word & 0xFF)
 
 
 def read_stack(packet: bytes) -> "Stack[int]":
-    """Return the shape of a packet's stack; of a stack without a bottom the reason alone."""
+    """Return the shape of a packet's stack; for a faulty stack only the reason."""
     if len(packet) < ENTRY:
         return Stack(Reason.LABEL_CUT, 0, 0, 0, 0)
     top, depth = label_at(packet, 0), 1
@@ -68,9 +68,9 @@ def read_stack(packet: bytes) -> "Stack[int]":
 
 
 def depth_within(packet: bytes, most: int) -> tuple[Reason, int]:
-    """Return why a packet's stack is wrong, and how many entries it has; 0 where none of the first `most` is the last.
+    """Return the fault of a packet's stack, and its depth; depth 0 if the bottom is not in the first `most` entries.
 
-    What hardware can look for: the bottom among so many entries, all of which it has in sight.
+    Models hardware that sees a fixed number of entries.
     """
     for number in range(most):
         if len(packet) < ENTRY * (number + 1):
@@ -88,14 +88,14 @@ def read_stacks(packets: Packets) -> "Stack[NDArray[Any]]":
 
 
 def labels_of(packets: Packets, most: int) -> NDArray[np.int64]:
-    """Return the labels of many stacks, (n, most), outermost first; -1 where there is none or the stack is wrong."""
+    """Return the labels of many stacks, (n, most), outermost first; -1: no label, or a faulty stack."""
     out = np.full((len(packets), most), -1, np.int64)
     kernels.labels(packets.buffer, packets.offset, packets.length, out)
     return out
 
 
 def write_stack(labels: Iterable[Label]) -> bytes:
-    """Return entries as bytes, the bottom bit set by position: on the last one. Raises InputError."""
+    """Return entries as bytes, with the bottom bit set only in the last entry. Raises InputError."""
     rows = list(labels)
     out = b""
     for number, row in enumerate(rows):
@@ -106,10 +106,10 @@ def write_stack(labels: Iterable[Label]) -> bytes:
 
 
 def check_outgoing(label: int) -> None:
-    """Raise InputError for a label that no router puts on a packet.
+    """Raise InputError for a label that no router pushes.
 
-    Explicit nulls may be put on a packet, at any place of a stack (RFC 4182 section 3); implicit null never is, and
-    the other special labels say what no route or label map decides.
+    Explicit nulls may be at any place of a stack (RFC 4182 section 3); implicit null never appears in a stack, and
+    routes and label maps do not determine the other special-purpose labels.
     """
     if not FIRST_FREE <= label < LABELS and label not in (EXPLICIT_NULL4, EXPLICIT_NULL6):
         raise InputError(
@@ -119,5 +119,5 @@ def check_outgoing(label: int) -> None:
 
 
 def entry_bytes(row: Label) -> bytes:
-    """Return one entry as it stands."""
+    """Return the bytes of one entry, with its bottom bit unchanged."""
     return (row.label << 12 | row.traffic_class << 9 | row.bottom << 8 | row.ttl).to_bytes(ENTRY, "big")

@@ -1,8 +1,8 @@
-"""Labelled frames through a router: link, stack and label map, size; IP that comes out below goes on by its own rules.
+"""The stages of labelled frames: link, label map, size. An IP packet below a popped stack goes through the IP stages.
 
-RFC 3032 section 4.1: frames of type 0x8847. Those of type 0x8848 begin with a label that the sender chose (RFC 5332
-section 4), for which this router has no map. No ICMP message is sent about labelled frames: what is wrong with a stack
-is not the doing of whoever sent the packet below it.
+RFC 3032 section 4.1: frames of type 0x8847. The top label of frames of type 0x8848 is upstream-assigned (RFC 5332
+section 4); this router has no map for it. No ICMP message is sent about labelled frames, because the sender of the
+packet below a faulty stack did not cause the fault.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from npexplore.golden.router.walk import Sent, Walk4
 
 
 def link_fault(mac: bytes, frame: bytes) -> Reason:
-    """Return why a labelled frame that came in by a port with this address is not looked into."""
-    many = frame[0] & 1
-    if not many and frame[:6] != mac:
+    """Return why a port with this MAC address drops a labelled frame before its stack is read, NONE if it does not."""
+    is_group = frame[0] & 1
+    if not is_group and frame[:6] != mac:
         return Reason.OTHER_STATION
     if frame[12:ETHERNET] == UPSTREAM_TYPE:
         return Reason.LABEL_UPSTREAM
-    return Reason.LINK_BROADCAST if many else Reason.NONE
+    return Reason.LINK_BROADCAST if is_group else Reason.NONE
 
 
 def link(side: Side4, walk: Walk4) -> Reason:
@@ -32,23 +32,23 @@ def link(side: Side4, walk: Walk4) -> Reason:
 
 
 def labels(side: Side4, walk: Walk4) -> Reason:
-    """Do what the label map says: the frame leaves by the entry's port, or IP below the stack is looked at here."""
-    known = side.router.labels
-    assert known is not None
-    switched = switch_labels(walk.packet, known)
+    """Apply the label map: the frame leaves by the entry's port, or the IP packet below the stack is routed here."""
+    label_map = side.router.labels
+    assert label_map is not None
+    switched = switch_labels(walk.packet, label_map)
     if switched.reason:
         return by_code(switched.reason)
     kind = MPLS_TYPE if switched.labels else IPV6_TYPE if switched.packet[0] >> 4 == 6 else IPV4_TYPE
     if switched.entry < 0:
         walk.exposed = walk.frame[:12] + kind + switched.packet
     else:
-        entry = known.entries[switched.entry]
+        entry = label_map.entries[switched.entry]
         walk.sent.append(Sent(entry.port, entry.mac + side.router.ports[entry.port].mac + kind + switched.packet))
     return Reason.NONE
 
 
 def fit(side: Side4, walk: Walk4) -> Reason:
-    """See that the link carries what leaves; nothing is cut (RFC 3032 section 3.4 allows it)."""
+    """Drop frames longer than the link's MTU, without fragmentation (RFC 3032 section 3.4 allows this)."""
     if all(len(sent.frame) - ETHERNET <= side.router.ports[sent.port].mtu for sent in walk.sent):
         return Reason.NONE
     walk.sent.clear()

@@ -1,4 +1,4 @@
-"""Policers, which decide whether a flow is within its rate: POLICERS lists them; `police_many` takes columns."""
+"""Policers decide whether a flow is within its rate: POLICERS lists them; `police_many` polices columns of packets."""
 
 from npexplore.golden.police.base import Policer
 from npexplore.golden.police.batch import police_many

@@ -1,6 +1,6 @@
 """The interface of policers: a fixed configuration, and a pure function from state and packet to state and colour.
 
-tokens(t) = min(burst, tokens(before) + rate * (t - before)), in units of 1/denominator of the rate: no rounding
+tokens(t) = min(burst, tokens(before) + rate * (t - before)), in units of 1/denominator of the rate: without rounding.
 """
 
 from abc import ABC, abstractmethod
@@ -16,16 +16,17 @@ NEVER = -1
 
 
 class State(NamedTuple):
-    """When the previous packet came (ns, NEVER at first), and what is left in each bucket (see TokenRate)."""
+    """Arrival time of the previous packet (ns, NEVER at first), and the tokens in each bucket (units: TokenRate)."""
 
     last_arrival_time: int
     tokens: tuple[int, int]
 
 
 class Bound(NamedTuple):
-    """A promise: packets of this colour or a better one take at most `rate * t + burst` in any time t.
+    """A guarantee: packets of colour `worst` or better amount to at most `rate * t + burst` in any time t.
 
-    burst: bytes or packets, as the rate counts; `extra_ns` is added to t, for clocks that tick seldom.
+    rates: numerator and denominator of the rate. burst: bytes or packets, as the rate counts. extra_ns: added to t, for
+    timers with long ticks.
     """
 
     worst: Colour
@@ -36,9 +37,9 @@ class Bound(NamedTuple):
 
 
 class Policer(ABC):
-    """A policer's configuration. `state()` is that before the first packet: full buckets."""
+    """A policer's configuration. `state()` returns the state before the first packet: full buckets."""
 
-    KIND: ClassVar[int]  # of the kernel
+    KIND: ClassVar[int]  # the policer's number in the kernel
 
     @abstractmethod
     def state(self) -> State:
@@ -48,23 +49,25 @@ class Policer(ABC):
     def police(
         self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
     ) -> tuple[State, Colour]:
-        """Return the state after a packet and its colour; `colour` is the one it came with.
+        """Return the state after a packet and its new colour. colour: the colour that it arrives with.
 
-        meter: told which words and instructions this takes. Raises InputError if time goes back.
+        meter: counts the words and instructions of this call. Raises InputError if time goes back.
         """
 
     @abstractmethod
     def bounds(self) -> Sequence[Bound]:
-        """Return what the policer promises."""
+        """Return the rates and bursts that the policer guarantees."""
 
     @abstractmethod
     def row(self) -> tuple[int, ...]:
-        """Return the configuration as a row of the kernel's table: kind, aware, tick, then twice (counts packets,
-        numerator, denominator, burst in units of 1/denominator)."""
+        """Return the configuration as a row of the kernel's table.
+
+        kind, aware, tick, then for each bucket: counts packets, numerator, denominator, burst in 1/denominator.
+        """
 
 
 def metered(meter: Meter | None, *, multiply: int, alu: int, aware: bool) -> None:
-    """Tell a meter what a marker of three colours takes: three words each way, tests, and two more if colour-aware."""
+    """Count the work of a three-color marker: three words read and written, tests, and two more if colour-aware."""
     if meter is not None:
         meter.read("policer", 3)
         meter.do(alu=alu, multiply=multiply, branch=4 + 2 * aware)
@@ -72,7 +75,7 @@ def metered(meter: Meter | None, *, multiply: int, alu: int, aware: bool) -> Non
 
 
 def refuse_unlike(first: str, first_rate: TokenRate, second: str, second_rate: TokenRate) -> None:
-    """Raise InputError where one of two rates counts bytes and the other packets."""
+    """Raise InputError if one of two rates counts bytes and the other packets."""
     if first_rate.counted != second_rate.counted:
         raise InputError(
             f"{first} and {second} rate must count the same, got {first_rate.counted} and {second_rate.counted}"
@@ -80,7 +83,7 @@ def refuse_unlike(first: str, first_rate: TokenRate, second: str, second_rate: T
 
 
 def bucket_row(rate: TokenRate, full: int) -> tuple[int, ...]:
-    """Return a bucket's part of the kernel's row."""
+    """Return a bucket's part of the kernel's table row."""
     return int(rate.counted == "packets"), rate.numerator, rate.denominator, full
 
 

@@ -1,4 +1,4 @@
-"""Policers over columns of packets, equal to `Policer.police` packet by packet (a law compares)."""
+"""Policers for columns of packets; results equal `Policer.police` for each packet (a test of tests/law compares)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def police_many(
 
     Args:
         policers: the policers; their state changes.
-        number: for each packet the index of its policer, integers (n,); -1: no policer, its colour stays.
+        number: for each packet the index of its policer, integers (n,); -1: none, the packet keeps its colour.
         time_ns: arrival times in ns, which must not decrease, integers (n,).
         length_bytes: bytes of each packet, integers (n,).
         colour: the colours that packets arrive with (None: all green), integers (n,).
@@ -30,16 +30,16 @@ def police_many(
     """
     times = ordered_times(time_ns)
     size = len(times)
-    whose = column("number of the policer", number, size)
-    if size and not -1 <= int(whose.min()) <= int(whose.max()) < len(policers):
-        raise InputError(f"number of the policer must be -1 to {len(policers) - 1}, got {whose.min()} to {whose.max()}")
+    index = column("number of the policer", number, size)
+    if size and not -1 <= int(index.min()) <= int(index.max()) < len(policers):
+        raise InputError(f"number of the policer must be -1 to {len(policers) - 1}, got {index.min()} to {index.max()}")
     lengths = column("length", length_bytes, size)
-    came = np.zeros(size, np.int64) if colour is None else column("colour", colour, size)
-    if size and not 0 <= int(came.min()) <= int(came.max()) <= 2:
-        raise InputError(f"colour must be 0 to 2, got {came.min()} to {came.max()}")
+    arriving_colours = np.zeros(size, np.int64) if colour is None else column("colour", colour, size)
+    if size and not 0 <= int(arriving_colours.min()) <= int(arriving_colours.max()) <= 2:
+        raise InputError(f"colour must be 0 to 2, got {arriving_colours.min()} to {arriving_colours.max()}")
     table = policer_table(policers)
     out = np.empty(size, np.uint8)
-    kernels.police(table, *policer_states(table), whose, times, lengths, came, out)
+    kernels.police(table, *policer_states(table), index, times, lengths, arriving_colours, out)
     return out
 
 
@@ -55,7 +55,7 @@ def policer_states(table: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 
 
 def column(subject: str, values: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return whole numbers as int64, one for each packet; raises InputError."""
+    """Return integers, one for each packet, as int64; raises InputError."""
     array = np.ascontiguousarray(values)
     if array.shape != (size,) or (size and array.dtype.kind not in "iub"):
         raise InputError(
@@ -65,7 +65,7 @@ def column(subject: str, values: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def ordered_times(time_ns: ArrayLike) -> NDArray[np.int64]:
-    """Return times as int64; raises InputError if they go back or below 0."""
+    """Return times as int64; raises InputError if they decrease or are negative."""
     times = column("time", time_ns, np.size(time_ns))
     if len(times):
         if times[0] < 0:

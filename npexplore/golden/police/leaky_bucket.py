@@ -1,7 +1,7 @@
 """The leaky bucket of the IXP1200 DiffServ router: two fields per rule, last_arrival_time and token.
 
-On arrival the token field grows by quanta rate x interval, up to the depth; a packet that finds enough tokens is
-admitted and takes them. The interval is read from a timer, whose ticks may be far apart.
+On arrival the token field grows by quanta rate x interval, up to the depth. A packet with enough tokens is admitted and
+consumes them. The interval is measured by a timer with ticks of `tick_ns`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from npexplore.golden.work import Meter
 
 @dataclass(frozen=True)
 class LeakyBucket(Policer):
-    """rate: quanta rate. depth: the most tokens, in bytes or packets as the rate counts. tick_ns: of the timer.
+    """rate: quanta rate. depth: maximum tokens, in bytes or packets as the rate counts. tick_ns: tick of the timer.
 
     Example:
         >>> from npexplore.golden import LeakyBucket, TokenRate
@@ -43,10 +43,10 @@ class LeakyBucket(Policer):
     def police(
         self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
     ) -> tuple[State, Colour]:
-        """Return GREEN for a packet that is admitted, RED for one that is not; a packet that came red stays red."""
-        now = time_ns - time_ns % self.tick_ns
+        """Return the state, and GREEN for an admitted packet, else RED; a packet that arrives red stays red."""
+        tick_time = time_ns - time_ns % self.tick_ns
         depth = self.depth * self.rate.denominator
-        token = min(depth, state.tokens[0] + passed(state, now) * self.rate.numerator)
+        token = min(depth, state.tokens[0] + passed(state, tick_time) * self.rate.numerator)
         admitted = colour < Colour.RED and token >= self.rate.cost(length_bytes)
         if admitted:
             token -= self.rate.cost(length_bytes)
@@ -54,10 +54,10 @@ class LeakyBucket(Policer):
             meter.read("policer", 2)
             meter.do(alu=4 + admitted, multiply=1, branch=2)
             meter.write("policer", 2)
-        return State(now, (token, 0)), Colour.GREEN if admitted else Colour.RED
+        return State(tick_time, (token, 0)), Colour.GREEN if admitted else Colour.RED
 
     def bounds(self) -> Sequence[Bound]:
-        """Return the one promise: what is admitted."""
+        """Return the guarantee for admitted packets."""
         rate = (self.rate.numerator, self.rate.denominator)
         return [Bound(Colour.GREEN, rate, self.depth, self.rate.counted, self.tick_ns - 1)]
 

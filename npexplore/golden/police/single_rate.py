@@ -1,6 +1,6 @@
 """The single rate three color marker, srTCM (RFC 2697 section 3): buckets C and E filled at one rate, C first.
 
-green: B <= Tc, Tc -= B; else yellow: B <= Te, Te -= B; else red. Colour-aware: no better than the packet came.
+green: B <= Tc, Tc -= B; else yellow: B <= Te, Te -= B; else red. Colour-aware: not better than the arriving colour.
 """
 
 from collections.abc import Sequence
@@ -46,23 +46,23 @@ class SingleRate(Policer):
         self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
     ) -> tuple[State, Colour]:
         """Return the state after a packet and its colour."""
-        most_c, most_e = self.state().tokens
+        full_c, full_e = self.state().tokens
         grown = state.tokens[0] + passed(state, time_ns) * self.rate.numerator
-        c = min(most_c, grown)
-        e = min(most_e, state.tokens[1] + grown - c)
+        tokens_c = min(full_c, grown)
+        tokens_e = min(full_e, state.tokens[1] + grown - tokens_c)
         cost = self.rate.cost(length_bytes)
-        came = colour if self.aware else Colour.GREEN
-        if came == Colour.GREEN and cost <= c:
-            verdict, c = Colour.GREEN, c - cost
-        elif came <= Colour.YELLOW and cost <= e:
-            verdict, e = Colour.YELLOW, e - cost
+        arriving = colour if self.aware else Colour.GREEN
+        if arriving == Colour.GREEN and cost <= tokens_c:
+            verdict, tokens_c = Colour.GREEN, tokens_c - cost
+        elif arriving <= Colour.YELLOW and cost <= tokens_e:
+            verdict, tokens_e = Colour.YELLOW, tokens_e - cost
         else:
             verdict = Colour.RED
         metered(meter, alu=8, multiply=1, aware=self.aware)
-        return State(time_ns, (c, e)), verdict
+        return State(time_ns, (tokens_c, tokens_e)), verdict
 
     def bounds(self) -> Sequence[Bound]:
-        """Return the promises on green, and on green and yellow together."""
+        """Return the guarantees for green, and for green and yellow together."""
         rate, counted = (self.rate.numerator, self.rate.denominator), self.rate.counted
         return [
             Bound(Colour.GREEN, rate, self.burst, counted),
@@ -71,5 +71,5 @@ class SingleRate(Policer):
 
     def row(self) -> tuple[int, ...]:
         """Return the kernel's row."""
-        c, e = self.state().tokens
-        return self.KIND, int(self.aware), 1, *bucket_row(self.rate, c), *bucket_row(self.rate, e)
+        full_c, full_e = self.state().tokens
+        return self.KIND, int(self.aware), 1, *bucket_row(self.rate, full_c), *bucket_row(self.rate, full_e)

@@ -1,6 +1,7 @@
 """The two rate three color marker, trTCM (RFC 2698 section 3): bucket P at the peak rate, C at the committed rate.
 
-red: B > Tp; else yellow: B > Tc, Tp -= B; else green, Tp -= B, Tc -= B. Colour-aware: no better than the packet came.
+red: B > Tp; else yellow: B > Tc, Tp -= B; else green, Tp -= B, Tc -= B. Colour-aware: not better than the arriving
+colour.
 """
 
 from collections.abc import Sequence
@@ -51,22 +52,22 @@ class TwoRate(Policer):
     ) -> tuple[State, Colour]:
         """Return the state after a packet and its colour."""
         interval = passed(state, time_ns)
-        most_p, most_c = self.state().tokens
-        p = min(most_p, state.tokens[0] + interval * self.peak.numerator)
-        c = min(most_c, state.tokens[1] + interval * self.committed.numerator)
-        came = colour if self.aware else Colour.GREEN
+        full_p, full_c = self.state().tokens
+        tokens_p = min(full_p, state.tokens[0] + interval * self.peak.numerator)
+        tokens_c = min(full_c, state.tokens[1] + interval * self.committed.numerator)
+        arriving = colour if self.aware else Colour.GREEN
         cost_p, cost_c = self.peak.cost(length_bytes), self.committed.cost(length_bytes)
-        if came == Colour.RED or cost_p > p:
+        if arriving == Colour.RED or cost_p > tokens_p:
             verdict = Colour.RED
-        elif came == Colour.YELLOW or cost_c > c:
-            verdict, p = Colour.YELLOW, p - cost_p
+        elif arriving == Colour.YELLOW or cost_c > tokens_c:
+            verdict, tokens_p = Colour.YELLOW, tokens_p - cost_p
         else:
-            verdict, p, c = Colour.GREEN, p - cost_p, c - cost_c
+            verdict, tokens_p, tokens_c = Colour.GREEN, tokens_p - cost_p, tokens_c - cost_c
         metered(meter, alu=9, multiply=2, aware=self.aware)
-        return State(time_ns, (p, c)), verdict
+        return State(time_ns, (tokens_p, tokens_c)), verdict
 
     def bounds(self) -> Sequence[Bound]:
-        """Return the promises on green, and on green and yellow together."""
+        """Return the guarantees for green, and for green and yellow together."""
         peak, committed = self.peak, self.committed
         return [
             Bound(Colour.GREEN, (committed.numerator, committed.denominator), self.burst, committed.counted),
@@ -75,5 +76,5 @@ class TwoRate(Policer):
 
     def row(self) -> tuple[int, ...]:
         """Return the kernel's row."""
-        p, c = self.state().tokens
-        return self.KIND, int(self.aware), 1, *bucket_row(self.peak, p), *bucket_row(self.committed, c)
+        full_p, full_c = self.state().tokens
+        return self.KIND, int(self.aware), 1, *bucket_row(self.peak, full_p), *bucket_row(self.committed, full_c)

@@ -1,4 +1,4 @@
-"""Schedulers, which decide the class that sends next: SCHEDULERS lists them, and common laws hold for all of them.
+"""Schedulers choose the class that sends next. SCHEDULERS lists them; tests/law has laws for all of them.
 
 `Shaped` limits any of them to a rate.
 """

@@ -1,7 +1,6 @@
-"""The interface of schedulers: queues of packets by class, and a decision which class sends its first packet.
+"""The interface of schedulers: a queue of packets per class, and the choice of the class that sends its first packet.
 
-Classes are numbers from 0, the highest, on. A scheduler drops nothing: what is enqueued comes out, in order within its
-class.
+Classes are numbers from 0, the highest class. A scheduler drops no packet and keeps the order of packets in a class.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +15,7 @@ from npexplore.golden.work import Meter
 
 
 class QueuedPacket(NamedTuple):
-    """A packet as a scheduler sees it: the caller's number, its length, when it came.
+    """A packet in a scheduler: the caller's number, its length in bytes, its arrival time in ns.
 
     Example:
         >>> from npexplore.golden import QueuedPacket
@@ -30,10 +29,10 @@ class QueuedPacket(NamedTuple):
 
 
 class Scheduler(ShownByArguments, ABC):
-    """One port's scheduler. weights: one per class; what they mean is said by each scheduler (`WEIGHT`).
+    """One port's scheduler. weights: one per class, with the meaning that `WEIGHT` states.
 
-    bytes_per_ns, overhead_bytes: of the link, read by those that follow an ideal server. Raises InputError for weights
-    below 1.
+    bytes_per_ns, overhead_bytes: of the link; only schedulers that emulate an ideal server use them. Raises InputError
+    for weights below 1.
 
     Example:
         >>> from npexplore.golden import SCHEDULERS, QueuedPacket
@@ -44,8 +43,8 @@ class Scheduler(ShownByArguments, ABC):
     """
 
     WEIGHT: ClassVar[str]
-    KIND: ClassVar[int | None] = None  # of the kernel; None: simulated by this class alone
-    IN_BYTES: ClassVar[bool] = False  # weights are quanta; below the largest packet a turn may pass unused
+    KIND: ClassVar[int | None] = None  # the scheduler's number in the kernel; None: it has no kernel
+    IN_BYTES: ClassVar[bool] = False  # weights are quanta in bytes; one below the largest packet wastes turns
     IN_PACKETS: ClassVar[bool] = False  # shares are of packets, not of bytes
 
     def __init__(
@@ -59,27 +58,27 @@ class Scheduler(ShownByArguments, ABC):
         self.weights = tuple(weights)
         self.bytes_per_ns, self.overhead_bytes = bytes_per_ns, overhead_bytes
         self.queues: tuple[deque[QueuedPacket], ...] = tuple(deque() for _ in weights)
-        self.meter: Meter | None = None  # told which words and instructions a call takes, if set
+        self.meter: Meter | None = None  # if set, counts the words and instructions of calls
 
     @property
     def backlog(self) -> int:
-        """Packets that wait."""
+        """Number of queued packets."""
         return sum(map(len, self.queues))
 
     def enqueue(self, number: int, packet: QueuedPacket) -> None:
-        """Put a packet behind the others of its class."""
+        """Append a packet to the queue of its class."""
         if not 0 <= number < len(self.queues):
             raise InputError(f"class of a packet must be 0 to {len(self.queues) - 1}, got {number}")
         self.joins(number, packet)
         self.queues[number].append(packet)
 
     def dequeue(self, now: int = 0) -> tuple[int, QueuedPacket] | None:
-        """Remove and return the packet to send at `now` (ns) with its class; None if none may be sent."""
+        """Remove and return the class and the packet to send at `now` (ns); None if no packet may be sent."""
         if not self.backlog:
             return None
         number = self.choose(now)
         if number not in range(len(self.queues)) or not self.queues[number]:
-            waiting = [one for one, queue in enumerate(self.queues) if queue]
+            waiting = [class_number for class_number, queue in enumerate(self.queues) if queue]
             raise InputError(
                 f"{type(self).__name__}.choose must return a class with a packet ({waiting}), got {number!r}"
             )
@@ -88,28 +87,28 @@ class Scheduler(ShownByArguments, ABC):
         return number, packet
 
     def head_bytes(self, number: int) -> int:
-        """Return the length of the first packet of a class that has one."""
+        """Return the length in bytes of the first packet of a class with packets."""
         return self.queues[number][0].length_bytes
 
     @abstractmethod
     def choose(self, now: int) -> int:
-        """Return the class whose first packet goes; at least one has a packet."""
+        """Return the class that sends its first packet; called only if a class has a packet."""
 
     def joins(self, number: int, packet: QueuedPacket) -> None:
-        """Take note of a packet that is about to join its class."""
+        """Update the state before a packet joins the queue of its class."""
 
     def left(self, number: int, packet: QueuedPacket) -> None:
-        """Take note of a packet that has just left its class."""
+        """Update the state after a packet left the queue of its class."""
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:
-        """Return the largest difference of service / weight of two classes over intervals in which both have packets.
+        """Return a bound on the difference of two classes' service / weight while both are backlogged; None: none.
 
-        Service is in bytes, in packets for those that count packets (`IN_PACKETS`); None: nothing is promised.
+        Service is in bytes, with `IN_PACKETS` in packets. largest_bytes: the largest packet.
         """
         return None
 
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction | None:
-        """Return the most bytes of other classes sent while a packet is the first of its class; None: no limit."""
+        """Return a bound on the bytes of other classes sent while a packet is first of its class; None: none."""
         return None
 
     def _others(self, number: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Deficit round robin (Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996).
 
-A class at its turn gets its quantum, sends while its first packet fits its deficit, and goes behind the others; one
-that runs empty loses what is left.
+At its turn a class gets its quantum, sends while its first packet fits its deficit, and goes to the end of the list. A
+class that becomes empty loses its deficit.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class DeficitRoundRobin(Scheduler):
-    """Classes that have packets stand in a list, in the order in which they became busy.
+    """Deficit round robin; classes with packets are in a list, in the order in which they became backlogged.
 
     Example:
         >>> from npexplore.golden import DeficitRoundRobin
@@ -34,7 +34,7 @@ class DeficitRoundRobin(Scheduler):
         self.turn_begins = True
 
     def joins(self, number: int, packet: QueuedPacket) -> None:
-        """Put a class that becomes busy behind the others."""
+        """Append a class that becomes backlogged to the list."""
         if not self.queues[number]:
             self.active.append(number)
 
@@ -51,7 +51,7 @@ class DeficitRoundRobin(Scheduler):
             self.turn_begins = True
 
     def left(self, number: int, packet: QueuedPacket) -> None:
-        """Take the packet from the deficit; an empty class leaves the list with nothing."""
+        """Subtract the packet from the deficit; an empty class leaves the list and loses its deficit."""
         self.deficit[number] -= packet.length_bytes
         if not self.queues[number]:
             self.deficit[number] = 0
@@ -59,11 +59,11 @@ class DeficitRoundRobin(Scheduler):
             self.turn_begins = True
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction:
-        """Return one turn more, and a deficit below the largest packet on either side (their theorem 4.2)."""
+        """Return the bound of one turn, plus a deficit below the largest packet in each class (theorem 4.2)."""
         return 1 + Fraction(largest_bytes, self.weights[one]) + Fraction(largest_bytes, self.weights[other])
 
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
-        """Return the turns of the others until enough quanta came together."""
+        """Return the bytes of the other classes' turns until this class has collected enough quanta."""
         turns = -(-largest_bytes // self.weights[number])
         others = self._others(number)
         return Fraction(turns * sum(others) + len(others) * largest_bytes)

@@ -1,8 +1,8 @@
 """The weighted deficit round robin of the IXP1200 DiffServ router: quanta 2:1 from class to class, scanned by priority.
 
-The transmitter examines the queue of the highest priority: has it a packet, and enough quanta? Otherwise the next one.
-When no queue that has a packet has enough, a new round begins. The paper does not say what becomes of quanta that an
-empty queue left over: here a new round gives it one quantum and no more.
+The transmitter scans queues by priority for the first one with a packet and enough quanta. If no backlogged queue has
+enough, a new round begins. The paper does not specify the leftover quanta of an empty queue: here a new round sets them
+to one quantum.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class PriorityDeficitRoundRobin(Scheduler):
-    """Within a round the order is by priority, over rounds the shares are by quanta.
+    """Deficit round robin by priority: order by priority within a round, shares by quanta over rounds.
 
     Example:
         >>> from npexplore.golden import PriorityDeficitRoundRobin
@@ -33,7 +33,7 @@ class PriorityDeficitRoundRobin(Scheduler):
         self.deficit = list(weights)
 
     def joins(self, number: int, packet: QueuedPacket) -> None:
-        """Tell the work of linking a packet's descriptor behind the last one of its queue."""
+        """Count the work of appending a packet's descriptor to its queue."""
         if self.meter is not None:
             self.meter.read("queue", 2)
             self.meter.write("descriptor", 2)
@@ -41,11 +41,11 @@ class PriorityDeficitRoundRobin(Scheduler):
             self.meter.do(alu=4, branch=1)
 
     def choose(self, now: int) -> int:
-        """Return the first class in order of priority that has a packet and the quanta for it."""
+        """Return the highest class with a packet and enough quanta for it."""
         while True:
             for number, queue in enumerate(self.queues):
                 if self.meter is not None:
-                    self.meter.read("queue", 2)  # descriptor: count of packets, and the quanta left
+                    self.meter.read("queue", 2)  # the queue's packet count and remaining quanta
                     self.meter.do(alu=2, branch=2)
                 if queue and queue[0].length_bytes <= self.deficit[number]:
                     return number
@@ -56,26 +56,26 @@ class PriorityDeficitRoundRobin(Scheduler):
                     self.meter.do(alu=1)
 
     def left(self, number: int, packet: QueuedPacket) -> None:
-        """Take the packet from the quanta."""
+        """Subtract the packet from the quanta."""
         self.deficit[number] -= packet.length_bytes
         if self.meter is not None:
-            self.meter.read("descriptor", 2)  # address of its buffers, and what follows it in the queue
+            self.meter.read("descriptor", 2)  # address of its buffers, and the next descriptor
             self.meter.write("queue", 2)
             self.meter.do(alu=3)
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction:
-        """Return twice (in both classes) a quantum and a packet below which what is left over stays."""
+        """Return the bound from the deficits, below a quantum plus a largest packet in each class."""
         return 2 + Fraction(largest_bytes, self.weights[one]) + Fraction(largest_bytes, self.weights[other])
 
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
-        """Return what others have left in this round, and their quanta of the rounds until enough came together."""
+        """Return the others' deficits in this round, and their quanta of the rounds until this class has enough."""
         rounds = -(-largest_bytes // self.weights[number])
         others = self._others(number)
         return Fraction((rounds + 1) * sum(others) + len(others) * largest_bytes)
 
 
 def halving_quanta(classes: int, smallest_bytes: int) -> tuple[int, ...]:
-    """Return quanta of which each is twice the next lower class's; raises InputError for a quantum of 0."""
+    """Return quanta that halve from class to class down to the smallest; raises InputError for a quantum of 0."""
     if smallest_bytes < 1:
         raise InputError(f"smallest quantum must be at least 1 byte, got {smallest_bytes}")
     return tuple(smallest_bytes << (classes - 1 - number) for number in range(classes))

@@ -1,11 +1,11 @@
-"""Schedulers that are one function, the rank of a packet when it joins: the smallest goes first, then the higher class.
+"""Schedulers defined by one function, the rank of a packet at enqueue: the smallest first, then the higher class.
 
 Push-in first-out (Sivaraman et al., Programmable packet scheduling at line rate, ACM SIGCOMM 2016), first in first out
-within a class. A rank is a whole number made with `+ - *` and `q.larger`, so that one function serves the golden
+within a class. A rank is an integer computed with `+ - *` and `q.larger`, so that one function serves the golden
 router, the event engine's rows (rows/disciplines.py) and the tests. It reads
 
-    q.virtual     the rank of the packet sent last; 0 when nothing waits, and q.last is 0 then, too
-    q.last[k]     a number that the function keeps for class k
+    q.virtual     the rank of the packet sent last; 0 when no packet waits, and then q.last is 0, too
+    q.last[k]     a number that the function stores for class k
     q.weight[k]   the weight of class k;  q.step[k] = lcm(weights) / weight
 """
 
@@ -21,7 +21,7 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class RankQueues(Protocol):
-    """What a rank is made of: numbers of the golden router, or expressions of the engine."""
+    """The inputs of a rank: numbers in the golden router, expressions in the engine."""
 
     virtual: Any
     last: Any
@@ -37,10 +37,10 @@ RANKED: dict[str, type[Ranked]] = {}  # by the name of the function
 
 
 class Ranked(Scheduler):
-    """The class whose first packet has the smallest rank goes."""
+    """A scheduler that sends the packet with the smallest rank."""
 
     rank: ClassVar[staticmethod[[Any, Any, Any], Any]]
-    between: ClassVar[staticmethod[[int, int, int], Fraction] | None] = None  # largest unfairness: (bytes, two weights)
+    between: ClassVar[staticmethod[[int, int, int], Fraction] | None] = None  # unfairness: (largest bytes, two weights)
 
     def __init__(
         self, weights: Sequence[int], bytes_per_ns: Fraction = Fraction(1), overhead_bytes: int = 0
@@ -57,7 +57,7 @@ class Ranked(Scheduler):
         return max(one, other)
 
     def joins(self, number: int, packet: QueuedPacket) -> None:
-        """Give the packet its rank."""
+        """Compute and store the packet's rank."""
         if not self.backlog:
             self.virtual, self.last = 0, [0] * len(self.last)
         self.ranks[number].append(type(self).rank(self, number, packet.length_bytes))
@@ -67,43 +67,43 @@ class Ranked(Scheduler):
         return min((ranks[0], number) for number, ranks in enumerate(self.ranks) if ranks)[1]
 
     def left(self, number: int, packet: QueuedPacket) -> None:
-        """Remember the packet's rank."""
+        """Set the virtual time to the packet's rank."""
         self.virtual = self.ranks[number].popleft()
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:
-        """Return what the scheduler's paper promises."""
-        promise = type(self).between
-        return None if promise is None else promise(largest_bytes, self.weights[one], self.weights[other])
+        """Return the bound of the scheduler's paper."""
+        bound = type(self).between
+        return None if bound is None else bound(largest_bytes, self.weights[one], self.weights[other])
 
 
 def ranked(
     weight: str, unfairness: Callable[[int, int, int], Fraction] | None = None
 ) -> Callable[[Rank], type[Ranked]]:
-    """Make a scheduler of a rank, listed under the function's name.
+    """Return a decorator that makes a rank function a scheduler, listed under the function's name.
 
     weight: what a weight is, for messages. unfairness: see `Ranked.between`.
     """
 
     def listed(rank: Rank) -> type[Ranked]:
-        own = {"WEIGHT": weight, "rank": staticmethod(rank), "__doc__": rank.__doc__, "__module__": rank.__module__}
+        members = {"WEIGHT": weight, "rank": staticmethod(rank), "__doc__": rank.__doc__, "__module__": rank.__module__}
         if unfairness is not None:
-            own["between"] = staticmethod(unfairness)
-        RANKED[rank.__name__] = discipline = type(rank.__name__, (Ranked,), own)
+            members["between"] = staticmethod(unfairness)
+        RANKED[rank.__name__] = discipline = type(rank.__name__, (Ranked,), members)
         return discipline
 
     return listed
 
 
 def packet_of_each(largest_bytes: int, one: int, other: int) -> Fraction:
-    """Return a largest packet of either class, each by its weight."""
+    """Return the bound L / weight + L / weight for a largest packet of L bytes."""
     return Fraction(largest_bytes, one) + Fraction(largest_bytes, other)
 
 
 @ranked("weight (share of bytes)", unfairness=packet_of_each)
 def sfq(q: RankQueues, k: Any, size: Any) -> Any:
-    """Start-time fair queueing: S = max(v, F of the packet before it), F = S + length / weight; the smallest S goes.
+    """Start-time fair queueing by S = max(v, F of the previous packet in its class), F = S + length / weight.
 
-    Goyal, Vin and Cheng, ACM SIGCOMM 1996; theorem 1 there is the promise.
+    The smallest S goes first. Goyal, Vin and Cheng, ACM SIGCOMM 1996; theorem 1 is the bound on unfairness.
     """
     start = q.larger(q.virtual, q.last[k])
     q.last[k] = start + size * q.step[k]

@@ -1,7 +1,7 @@
 """Self-clocked fair queueing (Golestani, IEEE INFOCOM 1994): the smallest service tag goes first.
 
-F = max(v, F of the packet before it in its class) + length / weight; v is the tag of the packet that was sent last.
-When nothing waits, v and tags begin anew at 0. Tags are whole: each class's step is lcm(weights) / weight.
+F = max(v, F of the previous packet in its class) + length / weight; v is the tag of the packet sent last. When no
+packet waits, v and the tags are reset to 0. Tags are integers: the step of a class is lcm(weights) / weight.
 """
 
 from fractions import Fraction
@@ -19,7 +19,7 @@ def finish_tag(q: RankQueues, k: Any, size: Any) -> Any:
 
 
 class SelfClockedFairQueueing(Ranked):
-    """Of equal tags the higher class goes first.
+    """Self-clocked fair queueing; of equal tags the higher class goes first.
 
     Example:
         >>> from npexplore.golden import SelfClockedFairQueueing
@@ -30,9 +30,9 @@ class SelfClockedFairQueueing(Ranked):
     WEIGHT = "weight (share of bytes)"
     KIND = kernels.SCFQ
     rank = staticmethod(finish_tag)
-    between = staticmethod(packet_of_each)  # theorem 1 there
+    between = staticmethod(packet_of_each)  # theorem 1 of Golestani
 
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
-        """Return what others get while the clock advances by the packet's own step, and a packet of each."""
+        """Return the others' service while v advances by the packet's own step, plus a largest packet of each."""
         others = self._others(number)
         return Fraction(sum(others) * largest_bytes, self.weights[number]) + len(others) * largest_bytes

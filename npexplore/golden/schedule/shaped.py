@@ -1,7 +1,7 @@
 """Link shaping: a token bucket in front of any scheduler, so that a port sends at most r t + b in any time t.
 
-A packet may start when the bucket holds the largest packet; it takes its own length. Which packet starts is decided
-only then, so a packet of a higher class that arrived meanwhile goes first.
+A packet may start when the bucket holds tokens for the largest packet; it consumes its own length. The scheduler
+chooses only then, so a packet of a higher class that arrived meanwhile goes first.
 """
 
 from npexplore.display import ShownByArguments
@@ -11,7 +11,7 @@ from npexplore.golden.token_rate import TokenRate
 
 
 class Shaper(ShownByArguments):
-    """rate: in bytes. burst, largest_bytes: the bucket's depth must hold the largest packet. Raises InputError.
+    """A token bucket of a rate in bytes. burst: its depth, at least the largest packet. Raises InputError.
 
     Example:
         >>> from npexplore.golden import Shaper, TokenRate
@@ -31,19 +31,19 @@ class Shaper(ShownByArguments):
         self.tokens, self.time = self.full, 0
 
     def ready(self, now: int) -> int:
-        """Return the earliest whole time from `now` on at which a packet may start."""
+        """Return the earliest time in whole ns, not before `now`, at which a packet may start."""
         self.tokens = min(self.full, self.tokens + (now - self.time) * self.rate.numerator)
         self.time = now
         lack = max(0, self.need - self.tokens)
         return now + -(-lack // self.rate.numerator)
 
     def take(self, length_bytes: int) -> None:
-        """Take the tokens of a packet that starts."""
+        """Consume the tokens of a packet that starts."""
         self.tokens -= self.rate.cost(length_bytes)
 
 
 class Shaped(ShownByArguments):
-    """A scheduler behind a shaper, with the same two calls; `ready` says when to ask again.
+    """A scheduler behind a shaper, with `enqueue` and `dequeue`; `ready` returns when to call `dequeue` next.
 
     Example:
         >>> from npexplore.golden import Shaped, Shaper, StrictPriority, TokenRate
@@ -57,19 +57,19 @@ class Shaped(ShownByArguments):
 
     @property
     def backlog(self) -> int:
-        """Packets that wait."""
+        """Number of queued packets."""
         return self.scheduler.backlog
 
     def enqueue(self, number: int, packet: QueuedPacket) -> None:
-        """Put a packet behind the others of its class."""
+        """Append a packet to the queue of its class."""
         self.scheduler.enqueue(number, packet)
 
     def ready(self, now: int) -> int:
-        """Return the earliest time from `now` on at which a packet may start."""
+        """Return the earliest time, not before `now`, at which a packet may start."""
         return self.shaper.ready(now)
 
     def dequeue(self, now: int) -> tuple[int, QueuedPacket] | None:
-        """Take the packet to send at `now`; None if there is none, or if the shaper holds it back."""
+        """Remove and return the packet to send at `now`; None if there is none, or if the shaper delays it."""
         if self.shaper.ready(now) > now:
             return None
         sent = self.scheduler.dequeue(now)

@@ -1,11 +1,11 @@
-"""Strict priority: a class sends only while no higher one has a packet (RFC 3246 names it for expedited forwarding)."""
+"""Strict priority: a class sends only while no higher class has a packet (RFC 3246 names it for EF)."""
 
 from npexplore._kernels import golden_diffserv as kernels
 from npexplore.golden.schedule.base import Scheduler
 
 
 class StrictPriority(Scheduler):
-    """The lower the number, the higher the class. Lower classes may starve: it promises them nothing.
+    """Strict priority; class 0 is the highest. Lower classes may starve.
 
     Example:
         >>> from npexplore.golden import StrictPriority
@@ -17,5 +17,5 @@ class StrictPriority(Scheduler):
     KIND = kernels.STRICT
 
     def choose(self, now: int) -> int:
-        """Return the highest class that has a packet."""
+        """Return the highest class with a packet."""
         return next(number for number, queue in enumerate(self.queues) if queue)

@@ -1,4 +1,4 @@
-"""Weighted round robin: each class in turn sends up to its weight in packets, whatever their lengths."""
+"""Weighted round robin: each class in turn sends up to `weight` packets of any length."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -8,7 +8,7 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class WeightedRoundRobin(Scheduler):
-    """Shares are of packets: a class of longer packets gets more bytes.
+    """Weighted round robin by packets: a class with longer packets gets more bytes.
 
     Example:
         >>> from npexplore.golden import WeightedRoundRobin
@@ -28,7 +28,7 @@ class WeightedRoundRobin(Scheduler):
         self.left_over = weights[0]
 
     def choose(self, now: int) -> int:
-        """Return the class at its turn, or the next one that has a packet."""
+        """Return the class at its turn, or the next class with a packet."""
         while not self.queues[self.current] or self.left_over == 0:
             self.current = (self.current + 1) % len(self.queues)
             self.left_over = self.weights[self.current]
@@ -39,9 +39,9 @@ class WeightedRoundRobin(Scheduler):
         self.left_over -= 1
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction:
-        """Return one turn: turns alternate, and only the first and the last may be in part."""
+        """Return the bound of one turn: turns alternate, and only the first and the last may be partial."""
         return Fraction(1)
 
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
-        """Return one turn of each other class."""
+        """Return the bytes of one turn of each other class."""
         return Fraction(sum(self._others(number)) * largest_bytes)
