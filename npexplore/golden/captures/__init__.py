@@ -1,1 +1,1 @@
-"""Whole captures through the router: read in order of time, counted, written port by port."""
+"""Runs whole captures through the router: reads them in order of time, counts packets, writes a capture per port."""

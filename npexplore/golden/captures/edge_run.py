@@ -1,9 +1,9 @@
-"""Captures through a DiffServ edge: frames that the router sends are policed, marked, queued at their ports, and sent.
+"""Runs a replay's output through a DiffServ edge: frames are policed, marked, queued at their ports, and sent.
 
-A packet is classified by its header as it came in; each of its fragments is policed and queued by itself, and the
-router's own messages by their own headers. Rules and marking apply to IPv4 headers only; all other packets are
-classified with fields of 0. About 100 bytes a packet are kept until all have arrived, frames in a temporary file. A
-time stamp that goes back is replaced by that of the packet before it.
+A packet is classified by its incoming header; each of its fragments is policed and queued separately. Messages that the
+router generates are classified by their own headers. Rules and marking apply to IPv4 headers only; all other packets
+are classified with fields of 0. About 100 bytes per packet stay in memory until all have arrived, frames in a temporary
+file. A timestamp that goes back is replaced by that of the previous packet.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("time_ns", "length", "rule", "port", "source", "packet", "number", "t_ns", "icmp", "size", "ip")
-COLUMN_OF = {"ip": "ip", "frame": "size", "line": "length"}  # by what bytes are counted
+COLUMN_OF = {"ip": "ip", "frame": "size", "line": "length"}  # column of a packet's size, by unit
 MAX_TAGS, TAG_TYPES, LABEL_TYPES = 8, (0x8100, 0x88A8), (0x8847, 0x8848)
 FATES = {int(fate): fate for fate in Fate}
 
 
 class EdgeRun:
-    """Collects the steps of a replay; `finish` simulates the edge and writes to the sinks for captures and drops."""
+    """Collects the steps of a replay; `finish` simulates the edge and writes captures and drops."""
 
     def __init__(
         self, router: Router, edge: Edge, tally: Tally, spool: Spool, captures: OutputCaptures | None,
@@ -49,13 +49,13 @@ class EdgeRun:
         self._outcome: Outcome | None = None
 
     def take(self, step: Step) -> None:
-        """Keep the frames that the router sent, and record the packets that it dropped itself."""
+        """Store the frames that the router sent, and record the packets that the router dropped."""
         result, frames = step.made, step.frames
         rule = self.edge.classifier.match_many(read_five_tuples(_inner(frames.packets)))[result.packet]
-        own = np.flatnonzero(result.icmp)
-        if len(own):
-            messages = Packets(result.frames.buffer, result.frames.offset[own], result.frames.length[own])
-            rule[own] = self.edge.classifier.match_many(read_five_tuples(_inner(messages)))
+        icmp = np.flatnonzero(result.icmp)
+        if len(icmp):
+            messages = Packets(result.frames.buffer, result.frames.offset[icmp], result.frames.length[icmp])
+            rule[icmp] = self.edge.classifier.match_many(read_five_tuples(_inner(messages)))
         columns: tuple[NDArray[Any], ...] = (
             step.sent_ns, np.maximum(result.frames.length + CHECK, SHORTEST), rule, result.port,
             frames.port[result.packet],
@@ -69,9 +69,9 @@ class EdgeRun:
         self._before += len(frames)
 
     def finish(self, seed: int = 0) -> None:
-        """Simulate the edge; write sent and dropped packets, and correct the counts."""
-        nothing = [dict.fromkeys(COLUMNS, np.empty(0, np.int64))]
-        sent = {name: np.concatenate([part[name] for part in self._parts or nothing]) for name in COLUMNS}
+        """Simulate the edge; write sent and dropped packets, and correct the tally."""
+        empty = [dict.fromkeys(COLUMNS, np.empty(0, np.int64))]
+        sent = {name: np.concatenate([part[name] for part in self._parts or empty]) for name in COLUMNS}
         times = np.maximum(np.maximum.accumulate(sent["time_ns"]), 0) if len(sent["time_ns"]) else sent["time_ns"]
         policed, queued = self._counted(sent)
         arrivals = Arrivals.of(
@@ -86,14 +86,14 @@ class EdgeRun:
         self._lose(sent, outcome)
 
     def _counted(self, sent: dict[str, NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what the policer of each packet counts of it, and what its port's queues count."""
+        """Return each packet's size for its policer, and its size for its port's queues, in bytes."""
         lengths = np.stack([sent[COLUMN_OF[unit]] for unit in COLUMN_OF])
         units = list(COLUMN_OF)
         policers = np.array([units.index(unit) for unit in self.edge.policer_bytes] or [0])
-        of_rule = [one.policer or 0 for one in self.edge.diffserv.treatments] or [0]
+        policer_of_rule = [treatment.policer or 0 for treatment in self.edge.diffserv.treatments] or [0]
         ports = np.array([units.index(unit) for unit in self.edge.port_bytes])
-        every = np.arange(len(sent["rule"]))
-        return lengths[policers[np.array(of_rule)[sent["rule"]]], every], lengths[ports[sent["port"]], every]
+        rows = np.arange(len(sent["rule"]))
+        return lengths[policers[np.array(policer_of_rule)[sent["rule"]]], rows], lengths[ports[sent["port"]], rows]
 
     def _write(self, captures: OutputCaptures, frames: Packets, outcome: Outcome) -> None:
         for port in range(len(self.router.ports)):
@@ -103,46 +103,46 @@ class EdgeRun:
                 captures.write(port, frames, outcome.departure_ns, rows)
 
     def _lose(self, sent: dict[str, NDArray[np.int64]], outcome: Outcome) -> None:
-        """Tell of packets of which nothing left: the fate of the first piece is theirs."""
+        """Record packets of which no fragment was sent; their fate is that of their first fragment."""
         dropped = ~outcome.sent
         icmp = sent["icmp"].astype(bool)
         self.tally.unsend(sent["port"][dropped], icmp[dropped], sent["size"][dropped])
-        left = np.unique(sent["packet"][outcome.sent & ~icmp])
-        rows = np.flatnonzero(dropped & ~icmp & ~np.isin(sent["packet"], left))
-        _, first = np.unique(sent["packet"][rows], return_index=True)
-        rows = rows[first]
+        sent_packets = np.unique(sent["packet"][outcome.sent & ~icmp])
+        rows = np.flatnonzero(dropped & ~icmp & ~np.isin(sent["packet"], sent_packets))
+        _, first_rows = np.unique(sent["packet"][rows], return_index=True)
+        rows = rows[first_rows]
         for row in rows.tolist():
             fate = FATES[int(outcome.fate[row])]
             self.tally.lose(int(sent["source"][row]), int(sent["port"][row]), fate)
             if self.drops is not None:
-                place = int(sent["packet"][row]), int(sent["source"][row]), int(sent["number"][row])
-                self.drops.add(*place, int(sent["t_ns"][row]), fate.name, fate.clause)
+                packet_place = int(sent["packet"][row]), int(sent["source"][row]), int(sent["number"][row])
+                self.drops.add(*packet_place, int(sent["t_ns"][row]), fate.name, fate.clause)
 
     @property
     def outcome(self) -> Outcome:
-        """What became of each frame; after `finish`."""
+        """The outcome of each frame; available after `finish`."""
         assert self._outcome is not None
         return self._outcome
 
     def _span(self) -> tuple[int, int]:
-        """Return from when to when rates are taken: first arrival to last departure."""
+        """Return the time in ns over which rates are measured: first arrival to last departure."""
         times = self.outcome.arrivals.time_ns
         if not len(times):
             return 0, 1
         return int(times[0]), max(int(times[-1]), int(self.outcome.departure_ns.max())) + 1
 
     def classes(self) -> pd.DataFrame:
-        """Return one row per port and class that had packets: offered, by fate, rates, delays."""
+        """Return one row per port and class with packets: offered, by fate, rates, delays."""
         table = self.outcome.by_port(*self._span()).reset_index()
         table["port"] = [self.router.ports[number].name for number in table["port"]]
         return table[table["offered"] > 0].reset_index(drop=True)
 
     def rules(self) -> pd.DataFrame:
-        """Return one row per rule, -1 for packets without one: the counters of its flow."""
+        """Return one row per rule with the counters of its packets; rule -1: packets without a rule."""
         return self.outcome.by_rule(*self._span()).reset_index()
 
     def document(self) -> dict[str, Any]:
-        """Return both tables as records, null where there is no number."""
+        """Return both tables as records, with None for missing numbers."""
         return {"classes": _records(self.classes()), "rules": _records(self.rules())}
 
 
@@ -152,7 +152,7 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ip_bytes(frames: Packets) -> NDArray[np.int64]:
-    """Return how long the packets in Ethernet frames are, without VLAN tags and labels in front; at least 1."""
+    """Return the lengths in bytes of the packets in frames, without VLAN tags and labels; at least 1."""
     length, start = frames.length.astype(np.int64), np.full(len(frames.offset), HEAD, np.int64)
 
     def types() -> NDArray[np.int64]:
@@ -164,13 +164,13 @@ def _ip_bytes(frames: Packets) -> NDArray[np.int64]:
     labelled = np.isin(types(), LABEL_TYPES) & (start + 4 <= length)
     for _ in range(MAX_TAGS):
         start[labelled] += 4
-        last = types() & 0x100 != 0  # of the entry that ends 2 bytes behind: its third octet's lowest bit
-        labelled &= ~last & (start + 4 <= length)
+        is_bottom = types() & 0x100 != 0  # bottom bit of the entry that ends here: the lowest bit of its third octet
+        labelled &= ~is_bottom & (start + 4 <= length)
     return np.asarray(np.maximum(length - start, 1))
 
 
 def _inner(frames: Packets) -> Packets:
-    """Return the IPv4 packets in Ethernet frames; of a shorter frame or another type nothing."""
+    """Return the IPv4 packets in Ethernet frames; empty for short frames and other types."""
     head = np.minimum(frames.length, HEAD)
     ipv4 = np.flatnonzero(frames.length >= HEAD)
     at = frames.offset[ipv4] + HEAD

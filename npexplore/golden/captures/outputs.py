@@ -1,4 +1,4 @@
-"""The output of a replay: a capture for each port that sent something, and the table of drops."""
+"""Writes the output of a replay: a capture for each port that sent frames, and the table of drops."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ DROP_COLUMNS = ("port", "packet", "time_ns", "reason", "clause")
 
 
 class OutputCaptures:
-    """Write FOLDER/PORT.pcap (nanoseconds); use it in a `with` block, after which the files have their names.
+    """Writes FOLDER/PORT.pcap (nanoseconds); use it in a `with` block, at whose end the files get their names.
 
-    Times are those of the packets that came in; where a port has a rate, those at which its link has sent the frame.
-    inputs: captures that must not be overwritten. Raises InputError if one would be, or if FOLDER is not a folder.
+    Times are the arrival times of the causing packets; for a port with a rate, departure times from its link. inputs:
+    captures that must not be overwritten. Raises InputError if one would be, or if FOLDER is not a folder.
     """
 
     def __init__(self, router: Router, folder: Path, inputs: Iterable[str] = ()) -> None:
@@ -37,9 +37,9 @@ class OutputCaptures:
         self.paths = {port.number: folder / f"{port.name}.pcap" for port in router.ports}
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: must be a folder for the output captures, is a file")
-        read = [Path(path) for path in inputs if path != "-"]
+        input_paths = [Path(path) for path in inputs if path != "-"]
         for path in self.paths.values():
-            if path.exists() and any(path.samefile(one) for one in read if one.exists()):
+            if path.exists() and any(path.samefile(input_path) for input_path in input_paths if input_path.exists()):
                 raise InputError(f"{path}: is an input itself; choose another folder for the output")
         self._links = {port.number: Link(port.rate_bps) for port in router.ports if port.rate_bps is not None}
         self._writers: dict[int, CaptureWriter] = {}
@@ -59,7 +59,7 @@ class OutputCaptures:
         if error is None:
             for number, path in self.paths.items():
                 if number not in self._writers:
-                    path.unlink(missing_ok=True)  # of an earlier run: this port sent nothing
+                    path.unlink(missing_ok=True)  # from an earlier run; this port sent no frame
 
     def take(self, step: Step) -> None:
         """Write the frames of a step."""
@@ -73,7 +73,7 @@ class OutputCaptures:
             self.write(number, frames, times, rows)
 
     def write(self, number: int, frames: Packets, times: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        """Append some of these frames to a port's capture, with their times, in the order of `rows`."""
+        """Append the frames `rows` to a port's capture in this order, with their times."""
         columns: dict[str, Any] = {
             "t_ns": times, "length": frames.length.astype(np.uint32), "position": frames.offset,
             "interface": np.zeros(len(frames), np.uint16),
@@ -89,7 +89,7 @@ class OutputCaptures:
 
 
 class DropTable:
-    """Write dropped packets as CSV, in order: port, packet (from 0 in its capture), time_ns, reason, clause."""
+    """Writes dropped packets as CSV, in order: port, packet (from 0 in its capture), time_ns, reason, clause."""
 
     def __init__(self, router: Router, path: Path) -> None:
         self.router, self.path = router, path
@@ -110,7 +110,7 @@ class DropTable:
         self._writer.writerows(row for _, row in self._rows(step))
 
     def _rows(self, step: Step) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Yield the number in the step and the row of each packet that was dropped."""
+        """Yield for each dropped packet its number in the step and its CSV row."""
         rows = step.dropped
         names = [port.name for port in self.router.ports]
         reasons = {int(reason): reason for reason in Reason}
@@ -121,7 +121,7 @@ class DropTable:
 
 
 class LateDropTable(DropTable):
-    """The same table where some drops are known only at the end: rows are kept until then."""
+    """A drop table for drops that are known only at the end: it stores all rows until then."""
 
     def __init__(self, router: Router, path: Path) -> None:
         super().__init__(router, path)
@@ -133,10 +133,10 @@ class LateDropTable(DropTable):
         super().__exit__(kind, error, at)
 
     def take(self, step: Step, first: int = 0) -> None:
-        """Keep the drops of a step whose packets are numbered from `first` on."""
+        """Store the drops of a step whose packets are numbered from `first`."""
         self._rows_by_packet += [(first + row, cells) for row, cells in self._rows(step)]
 
     def add(self, order: int, port: int, number: int, time_ns: int, reason: str, clause: str) -> None:
-        """Keep a drop that was decided later; `order` is the packet's number over all steps."""
+        """Store a drop decided later; `order` is the packet's number over all steps."""
         time = "" if time_ns == NO_TIME else time_ns
         self._rows_by_packet.append((order, (self.router.ports[port].name, number, time, reason, clause)))

@@ -1,9 +1,9 @@
-"""Captures through the router: one capture for each port, all packets in order of time, chunk by chunk.
+"""Replays captures through the router: one capture for each port, all packets in order of time, chunk by chunk.
 
     steps = Replay(load_router("router.toml"), {"p0": "in.pcap"})
-    for step in steps: ...              # step.made is what the router did with the frames of step.part
+    for step in steps: ...              # step.made is the router's output for the frames of step.part
 
-Frames are Ethernet; packets captured without a link header get one, from the port's neighbour to the port.
+Frames are Ethernet; a packet captured without a link header gets one, from the port's neighbour to the port.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Capture = str | Path | BinaryIO
 
 @dataclass(frozen=True)
 class Step:
-    """Some packets and what the router made of them; part.source numbers the inputs, frames.port the ports."""
+    """A chunk of packets and the router's output for it. part.source: numbers of inputs; frames.port: of ports."""
 
     part: Part
     frames: Frames
@@ -46,7 +46,7 @@ class Step:
 
     @property
     def sent_ns(self) -> NDArray[np.int64]:
-        """The time of each frame sent: that of the packet that caused it (0 without one)."""
+        """The time of each frame sent: that of the packet that caused it, 0 without a timestamp."""
         return self.frames.time_ns[self.made.packet]
 
     @property
@@ -56,7 +56,7 @@ class Step:
 
 
 class Replay(ShownByArguments):
-    """Iterate once over what the router does with captures; afterwards `scans` has their formats and damage.
+    """Iterates once over the steps of captures through the router; afterwards `scans` has formats and damage.
 
     Args:
         router: the configuration.
@@ -64,8 +64,8 @@ class Replay(ShownByArguments):
         profile: a profile or its name, such as "linux" (None: the configuration's).
         lookup: the name of a structure of npexplore.golden.lookup for IPv4.
         error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
-        any_station: treat frames to another station's MAC address as sent to the port, for captures taken elsewhere.
-        speed: how many times as fast as in the captures packets come, counted from the first.
+        any_station: readdress frames for other stations to the port's MAC address, for captures from other links.
+        speed: factor by which packets arrive faster than in the captures, from the first packet on.
 
     Raises:
         UnknownNameError: the router has no port of that name.
@@ -102,12 +102,12 @@ class Replay(ShownByArguments):
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Close the captures; reading them to the end does it too."""
+        """Close the captures; iterating to the end closes them, too."""
         self._opened.close()
 
     @property
     def damaged(self) -> bool:
-        """Whether an input turned out to be damaged."""
+        """Whether damage was found in an input so far."""
         return any(scan.damage for scan in self.scans)
 
     def __iter__(self) -> Iterator[Step]:
@@ -139,20 +139,20 @@ class Replay(ShownByArguments):
         if len(wrong):
             row = int(wrong[0])
             name, path = link_format(int(part.link_type[row])).name, self.scans[part.source[row]].path
-            known = ", ".join(link_format(link).name for link in (ETHERNET_LINK, RAW_LINKS[0], RAW_LINKS[-1]))
-            raise InputError(f"{path}: link type of packet {part.number[row]} must be one of {known}, got {name}")
+            supported = ", ".join(link_format(link).name for link in (ETHERNET_LINK, RAW_LINKS[0], RAW_LINKS[-1]))
+            raise InputError(f"{path}: link type of packet {part.number[row]} must be one of {supported}, got {name}")
 
     def _framed(self, packets: Packets, rows: NDArray[np.int64], port: NDArray[np.int16]) -> Packets:
-        """Return the packets with frames made for `rows`, behind all others in the buffer."""
+        """Return the packets with Ethernet headers for `rows`; their frames are appended to the buffer."""
         offset, length = packets.offset.copy(), packets.length.copy()
         links = [link.mac + link.peer_mac for link in self.router.ports]
-        kinds = np.frombuffer(b"".join(link + kind for link in links for kind in (IPV4_TYPE, IPV6_TYPE)), np.uint8)
+        octets = np.frombuffer(b"".join(link + kind for link in links for kind in (IPV4_TYPE, IPV6_TYPE)), np.uint8)
         ipv6 = length[rows] > 0
         ipv6[ipv6] = packets.buffer[offset[rows][ipv6]] >> 4 == 6
-        heads = kinds.reshape(-1, ETHERNET)[2 * port[rows].astype(np.int64) + ipv6]
+        headers = octets.reshape(-1, ETHERNET)[2 * port[rows].astype(np.int64) + ipv6]
         size = length[rows] + ETHERNET
         buffer = np.empty(int(size.sum()), np.uint8)
-        kernels.frame_raw(packets.buffer, offset[rows], length[rows], heads, buffer)
+        kernels.frame_raw(packets.buffer, offset[rows], length[rows], headers, buffer)
         offset[rows] = len(packets.buffer) + np.cumsum(size) - size
         length[rows] = size
         return Packets(np.concatenate([packets.buffer, buffer]), offset, length)

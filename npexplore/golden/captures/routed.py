@@ -1,4 +1,4 @@
-"""A whole run of captures through the router in one call: replay, outputs, drop table, counts, comparison."""
+"""Runs captures through the router in one call: replay, outputs, drop table, counts, comparison."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from npexplore.records import content_hash
 
 
 class Sink(Protocol):
-    """Anything that consumes the steps of a replay."""
+    """A consumer of the steps of a replay."""
 
     def take(self, step: Step) -> None:
-        """Take the next step."""
+        """Process the next step."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Routed:
 
     @property
     def profile(self) -> str:
-        """The profile whose rules were followed."""
+        """The name of the profile whose rules the run followed."""
         return self.replay.forwarder.reference.profile.name
 
     def inputs(self) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ class Routed:
         ]  # fmt: skip
 
     def document(self) -> dict[str, Any]:
-        """Return the fields of `npexplore route --json` (docs/golden.md), except those that only the command knows."""
+        """Return the fields of `npexplore route --json` (docs/golden.md), except those that the command adds."""
         tally = self.tally
         return {
             "profile": self.profile,
@@ -78,10 +78,10 @@ def forward_captures(
     compare: str | Path | None = None, profile: Profile | str | None = None, lookup: str = "dir24_8",
     any_station: bool = False, sinks: Iterable[Sink] = (),
 ) -> Routed:  # fmt: skip
-    """Send captures through the router, one capture for each input port, all packets in order of time.
+    """Run captures through the router, one capture for each input port, all packets in order of time.
 
-    Memory does not grow with the captures, except for about 100 bytes a packet where the router has a DiffServ edge. A
-    damaged capture gives the packets before the damage.
+    Memory does not grow with the captures, except for about 100 bytes per packet with a DiffServ edge. A
+    damaged capture yields the packets before the damage.
 
     Args:
         router: the configuration.
@@ -91,11 +91,11 @@ def forward_captures(
         compare: a folder with the captures of another router, to compare the outputs with.
         profile: "rfc1812" or "linux" (None: that of the configuration).
         lookup: the lookup structure, a name of `LPMS`.
-        any_station: forward frames whatever their destination MAC address, as in `Replay`.
+        any_station: forward frames with any destination MAC address, as in `Replay`.
         sinks: objects that also take each step of the replay.
 
     Raises:
-        InputError: a file that cannot be read or written; in that case no output is left behind.
+        InputError: a file that cannot be read or written; then no output file remains.
     """
     if router.edge is not None and compare is not None:
         raise InputError("a router with [diffserv] sends packets in another order: its captures cannot be compared")

@@ -1,4 +1,4 @@
-"""Frames kept in a temporary file until their departure times are known; they may leave in another order."""
+"""Stores frames in a temporary file until their departure times, and so their order, are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE_HEAD, RECORD_HEAD = 24, 16  # bytes of pcap
 
 
 class Spool:
-    """Put frames in, then look at all of them as `Packets` whose bytes may be changed; use it in a `with` block."""
+    """Frames in a temporary file: `put` appends, `all` returns them as writable `Packets`. Use it in a `with` block."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="npexplore-")
@@ -36,7 +36,7 @@ class Spool:
         self._folder.cleanup()
 
     def put(self, frames: Packets) -> None:
-        """Put frames behind the others."""
+        """Append frames."""
         columns: dict[str, Any] = {
             "t_ns": np.zeros(len(frames), np.int64), "length": frames.length.astype(np.uint32),
             "position": frames.offset, "interface": np.zeros(len(frames), np.uint16),
@@ -46,7 +46,7 @@ class Spool:
         self._lengths.append(frames.length.astype(np.int64))
 
     def all(self) -> Packets:
-        """Return all frames in order of putting; nothing can be put any more."""
+        """Return all frames in the order of `put`, which must not be called afterwards."""
         self._writer.__exit__(None, None, None)
         length = np.concatenate([np.empty(0, np.int64), *self._lengths])
         begin = FILE_HEAD + np.cumsum(length + RECORD_HEAD) - length

@@ -1,4 +1,4 @@
-"""Where the packets of a replay went: counts by input port, and by output port or drop reason."""
+"""Counts the packets of a replay by input port, and by output port or drop reason."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from npexplore.golden.router.configuration import Router
 
 
 class Tally:
-    """Count steps; memory does not grow with them. Bytes are those of frames, without check sequence."""
+    """Counts of packets and frames in constant memory. Bytes are those of frames without check sequence."""
 
     def __init__(self, router: Router) -> None:
         ports = len(router.ports)
         self.router = router
-        self.sent = np.zeros((ports, ports), np.int64)  # packets by port in and port out
-        self.dropped = np.zeros((ports, max(Reason) + 1), np.int64)  # by port in and reason
-        self.frames = np.zeros((3, ports), np.int64)  # in, out, ICMP messages of the router
+        self.sent = np.zeros((ports, ports), np.int64)  # packets by input and output port
+        self.dropped = np.zeros((ports, max(Reason) + 1), np.int64)  # by input port and reason
+        self.frames = np.zeros((3, ports), np.int64)  # rows: in, out, ICMP messages of the router
         self.bytes = np.zeros((3, ports), np.int64)
-        self.lost: Counter[tuple[int, Fate]] = Counter()  # packets that a DiffServ edge dropped, by port in
-        self.cut = 0  # packets dropped as truncated that are so since they were captured
+        self.lost: Counter[tuple[int, Fate]] = Counter()  # packets that a DiffServ edge dropped, by input port
+        self.cut = 0  # packets dropped as truncated because the capture is cut
 
     def take(self, step: Step) -> None:
-        """Count a step."""
+        """Count the packets of a step."""
         forwarded, ports, port = step.made, len(self.router.ports), step.frames.port.astype(np.int64)
         rows = step.dropped
         np.add.at(self.dropped, (port[rows], forwarded.reason[rows].astype(np.int64)), 1)
-        packet, first = np.unique(forwarded.packet[~forwarded.icmp], return_index=True)
-        np.add.at(self.sent, (port[packet], forwarded.port[~forwarded.icmp][first].astype(np.int64)), 1)
+        packet, first_frames = np.unique(forwarded.packet[~forwarded.icmp], return_index=True)
+        np.add.at(self.sent, (port[packet], forwarded.port[~forwarded.icmp][first_frames].astype(np.int64)), 1)
         groups: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...] = (
             (port, step.frames.packets.length),
             (forwarded.port[~forwarded.icmp], forwarded.frames.length[~forwarded.icmp]),
@@ -46,7 +46,7 @@ class Tally:
         self.cut += int((step.part.captured < step.part.length)[truncated].sum())
 
     def unsend(self, port: NDArray[np.int64], icmp: NDArray[np.bool_], size: NDArray[np.int64]) -> None:
-        """Take back frames that were counted as sent and did not leave."""
+        """Subtract frames that were counted as sent but were dropped later."""
         np.add.at(self.frames, (1 + icmp, port), -1)
         np.add.at(self.bytes, (1 + icmp, port), -size)
 
@@ -57,16 +57,16 @@ class Tally:
 
     @property
     def packets(self) -> int:
-        """Packets that came in."""
+        """Number of incoming packets."""
         return int(self.frames[0].sum())
 
     @property
     def forwarded(self) -> int:
-        """Packets that left by a port."""
+        """Number of packets sent by a port."""
         return int(self.sent.sum())
 
     def ports(self) -> list[dict[str, Any]]:
-        """Return one row per port: frames and bytes in, out (pieces counted each), and ICMP messages of the router."""
+        """Return one row per port: frames and bytes in, out (each fragment counts), and ICMP messages of the router."""
         columns = ("in", "out", "icmp")
         return [
             {"port": port.name}
@@ -76,7 +76,7 @@ class Tally:
         ]
 
     def drops(self) -> list[dict[str, Any]]:
-        """Return one row per reason that dropped something, most packets first."""
+        """Return one row per reason with drops, most packets first."""
         rows = [
             {"reason": reason.name, "packets": int(packets), "meaning": reason.text, "clause": reason.clause}
             for reason, packets in zip(Reason, self.dropped.sum(axis=0).tolist(), strict=True)
@@ -84,16 +84,16 @@ class Tally:
         ]
         rows += [
             {
-                "reason": fate.name, "packets": sum(n for (_, one), n in self.lost.items() if one is fate),
+                "reason": fate.name, "packets": sum(n for (_, lost), n in self.lost.items() if lost is fate),
                 "meaning": fate.text, "clause": fate.clause,
             }
             for fate in Fate
-            if any(one is fate for _, one in self.lost)
+            if any(lost is fate for _, lost in self.lost)
         ]  # fmt: skip
         return sorted(rows, key=lambda row: -row["packets"])
 
     def ways(self) -> list[dict[str, Any]]:
-        """Return a row for each port in and its ports out (`dropped` false) and reasons (`dropped` true)."""
+        """Return one row per input port and output port (`dropped` false) or drop reason (`dropped` true)."""
         names = [port.name for port in self.router.ports]
         kinds = (("sent", names, self.sent), ("dropped", [reason.name for reason in Reason], self.dropped))
         return [

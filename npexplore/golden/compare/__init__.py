@@ -1,1 +1,1 @@
-"""Two routers' outputs compared, except where both may differ; the first difference is named with its clause."""
+"""Compares two routers' outputs, except fields that may differ; reports the first difference with its clause."""

@@ -1,8 +1,8 @@
-"""Another router's output captures compared with ours while these are made: the first difference, and its clause.
+"""Compares another router's output captures with ours as they are produced: the first difference and its clause.
 
 Captures are compared port by port, frame by frame and in order; times are not compared. Fields that may differ are
-listed in npexplore.golden.compare.difference. A few frames are read ahead, to tell a missing frame from
-a changed one.
+listed in npexplore.golden.compare.difference. A few frames are read ahead to distinguish a missing frame from a
+changed one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan
 
 ENDINGS = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".pcap.zst", ".pcapng.zst")
-REMEMBERED_DROPS = 4096  # the last ones, which explain frames that should not be there
+REMEMBERED_DROPS = 4096  # the most recent drops, which explain unexpected frames
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a comparison: frames that agree, the first difference, and damage of the other captures."""
+    """The result of a comparison: number of equal frames, first difference, damage of the other captures by port."""
 
     alike: int
     difference: Difference | None
@@ -36,7 +36,7 @@ class Verdict:
 
 
 class _Theirs:
-    """The frames of another router's capture, read when they are asked for."""
+    """The frames of another router's capture, read on demand."""
 
     def __init__(self, path: Path | None) -> None:
         self.scan = None if path is None else CaptureScan(path)
@@ -54,13 +54,13 @@ class _Theirs:
                 yield data[start:end].tobytes()
 
     def ahead(self, count: int) -> list[bytes]:
-        """Return the next frames, so many at most, without taking them."""
+        """Return up to `count` next frames without consuming them."""
         while len(self._ahead) < count and (frame := next(self._frames, None)) is not None:
             self._ahead.append(frame)
         return list(self._ahead)[:count]
 
     def next(self) -> bytes | None:
-        """Take the next frame, None at the end."""
+        """Consume and return the next frame, None at the end."""
         return self._ahead.popleft() if self._ahead else next(self._frames, None)
 
 
@@ -69,7 +69,7 @@ class _Port:
 
     def __init__(self, number: int, path: Path | None) -> None:
         self.number, self.theirs = number, _Theirs(path)
-        self.ours: deque[tuple[int, Sent]] = deque()  # place in the order of sending, frame
+        self.ours: deque[tuple[int, Sent]] = deque()  # (position in the order of sending, frame)
         self.alike = 0
         self.difference: tuple[int, Difference] | None = None
 
@@ -79,19 +79,19 @@ class _Port:
             self.theirs.scan.close()
 
     def go_on(self, keep: int, dropped: deque[tuple[Reason, bytes]]) -> None:
-        """Compare all but the last `keep` of our frames."""
+        """Compare our frames except the last `keep`."""
         while self.difference is None and len(self.ours) > keep:
-            place, sent = self.ours[0]
+            position, sent = self.ours[0]
             theirs = self.theirs.ahead(1)
             if theirs and (theirs[0] == sent.frame or frame_difference(sent, theirs[0]) is None):
                 self.theirs.next()
                 self.ours.popleft()
                 self.alike += 1
             else:
-                self._differ(place, [one for _, one in self.ours], dropped)
+                self._differ(position, [our_frame for _, our_frame in self.ours], dropped)
 
     def finish(self, cut: bool, dropped: deque[tuple[Reason, bytes]]) -> None:
-        """Compare the rest; what only one side has at the end is no difference where the other was cut by damage."""
+        """Compare the rest; missing frames at the end are no difference if damage cut the capture or our input."""
         self.go_on(0, dropped)
         if self.difference is None and not cut and self.theirs.ahead(1):
             self._differ(1 << 62, [], dropped)
@@ -109,7 +109,7 @@ class _Port:
 class Comparison:
     """Compare steps with the captures FOLDER/PORT.pcap (or .pcapng, gzip or zstd) of another router.
 
-    Raises InputError if FOLDER is not a folder or has no such capture.
+    Raises InputError if FOLDER is no folder or has no capture named after a port.
     """
 
     def __init__(self, router: Router, folder: Path) -> None:
@@ -132,7 +132,7 @@ class Comparison:
         self._sent = 0
 
     def take(self, step: Step) -> None:
-        """Compare the frames of a step with the next ones of the other router."""
+        """Compare the frames of a step with the next frames of the other router."""
         reasons = {int(reason): reason for reason in Reason}
         for row in step.dropped.tolist()[-REMEMBERED_DROPS:]:
             self._dropped.append((reasons[int(step.made.reason[row])], step.frames.packets[row]))
@@ -140,17 +140,17 @@ class Comparison:
         for port, icmp, frame in zip(forwarded.port.tolist(), forwarded.icmp.tolist(), forwarded.frames, strict=True):
             self._ports[port].ours.append((self._sent, Sent(port, frame, icmp)))
             self._sent += 1
-        for one in self._ports:
-            if one.difference is not None:
-                one.ours.clear()
-            one.go_on(AHEAD, self._dropped)
+        for port_comparison in self._ports:
+            if port_comparison.difference is not None:
+                port_comparison.ours.clear()
+            port_comparison.go_on(AHEAD, self._dropped)
 
     def close(self) -> None:
         """Close the captures of the other router."""
         self._opened.close()
 
     def finish(self, *, damaged: bool = False) -> Verdict:
-        """Compare what is left. damaged: our inputs were cut short, so that frames may be missing at the end."""
+        """Compare the remaining frames. damaged: our inputs are cut, so that frames may be missing at the end."""
         for port in self._ports:
             port.finish(damaged, self._dropped)
         differences = sorted(port.difference for port in self._ports if port.difference is not None)

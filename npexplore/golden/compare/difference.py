@@ -1,8 +1,8 @@
-"""Where the output of two routers differs: the first frame and field, both values, and the clause that decides.
+"""Finds the first difference of two routers' outputs: frame, field, both values, and the clause that decides.
 
-Frames are compared by port and in order. Two fields may differ and are not compared, nor are the values of checksums
-that cover them: the identification of messages that the router makes itself, and the time of day in time stamps.
-Whether those checksums are correct is still compared.
+Frames are compared by port and in order. Two fields may differ and are not compared: the identification of messages
+that the router generates, and the time of day in timestamps. Checksums that cover these fields are compared only by
+whether they are correct.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from npexplore.golden.router.walk import Sent
 
 ICMP_HEADER = 8
 SHORTEST_FRAME = 60  # bytes on Ethernet without the check sequence (IEEE 802.3 clause 3.2.8)
-AHEAD = 64  # frames that are searched for one that is missing, or that came too much
+AHEAD = 64  # frames that are searched for a missing or extra frame
 
-# field -> who decides it in a packet that passes, and in a message that the router makes
+# field -> deciding clause for a forwarded packet, and for a message that the router generates
 CLAUSES = {
     "destination MAC": ("RFC 1812 section 5.2.4",) * 2,
     "source MAC": ("IEEE 802.3 clause 3.2.5",) * 2,
@@ -55,12 +55,12 @@ CLAUSES = {
     **CLAUSES6,
 }
 FRAME = "frame"
-SAME_WAY = 2  # of in_common: the destination is the same, too
+SAME_WAY = 2  # result of in_common: the destination is equal, too
 FORWARDED = "RFC 1812 section 5.2.1"
 
 
 class Difference(NamedTuple):
-    """One difference: the frame of a port (from 0), the field, the value expected and the one found, and the rule."""
+    """One difference: port, frame (from 0), field, expected value, the other router's value, deciding clause."""
 
     port: int
     frame: int
@@ -78,17 +78,16 @@ class Difference(NamedTuple):
 def first_difference(
     expected: Sequence[Sent], got: Iterable[tuple[int, bytes]], dropped: Sequence[tuple[Reason, bytes]] = ()
 ) -> Difference | None:
-    """Return the first difference by port and order, None for none.
+    """Return the first difference by port and order, None if there is none.
 
     expected: the golden router's frames; got: the other router's, as (port, frame). dropped: input frames that are not
-    forwarded, with the reasons; they explain frames that should not be there. Both may be for one packet or for a whole
-    capture.
+    forwarded, with the reasons; they explain unexpected frames. The arguments may be for one packet or a whole capture.
     """
     got = [(port, bytes(frame)) for port, frame, *_ in got]
     for port in sorted({sent.port for sent in expected} | {port for port, _ in got}):
-        wanted = [sent for sent in expected if sent.port == port]
+        expected_on_port = [sent for sent in expected if sent.port == port]
         on_port = [frame for number, frame in got if number == port]
-        difference = _on_a_port(port, wanted, on_port, dropped)
+        difference = _on_a_port(port, expected_on_port, on_port, dropped)
         if difference is not None:
             return difference
     return None
@@ -109,8 +108,8 @@ def _on_a_port(
             return _missing(port, number, wanted[number], f"the one after it, {summary(frames[number])}")
         if any(_field(wanted[number], frame) is None for frame in frames[number + 1 : number + AHEAD]):
             return _extra(port, number, frames[number], dropped)
-        name, value, other = field
-        return Difference(port, number, name, value, other, CLAUSES[name][wanted[number].icmp])
+        name, value, actual = field
+        return Difference(port, number, name, value, actual, CLAUSES[name][wanted[number].icmp])
     return None
 
 
@@ -120,73 +119,73 @@ def _missing(port: int, number: int, sent: Sent, instead: str) -> Difference:
 
 
 def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason, bytes]]) -> Difference:
-    alike = [(in_common(frame, came), -k) for k, (_, came) in enumerate(dropped)]
-    common, place = max(alike, default=(0, 0))
-    if common == 0:
+    matches = [(in_common(frame, input_frame), -k) for k, (_, input_frame) in enumerate(dropped)]
+    match, index = max(matches, default=(0, 0))
+    if match == 0:
         return Difference(port, number, FRAME, "none", summary(frame), FORWARDED)
-    reason = dropped[-place][0]
+    reason = dropped[-index][0]
     return Difference(port, number, FRAME, f"none, for {reason.text}", summary(frame), reason.clause)
 
 
 def in_common(frame: bytes, came: bytes) -> int:
-    """Return how well a frame matches one that came in: 0 not, 1 by names, 2 by destination too, 3 entirely."""
-    header, before = read_header(frame[ETHERNET:]), read_header(came[ETHERNET:])
-    if (before.source, before.identification, before.protocol) != (
+    """Return how well a frame matches an input: 0 not, 1 by identification, 2 also destination, 3 also payload."""
+    header, input_header = read_header(frame[ETHERNET:]), read_header(came[ETHERNET:])
+    if (input_header.source, input_header.identification, input_header.protocol) != (
         header.source,
         header.identification,
         header.protocol,
     ):
         return 0
-    if before.destination != header.destination:
+    if input_header.destination != header.destination:
         return 1  # source routes change it
-    behind = came[ETHERNET + before.header_length : ETHERNET + before.total_length]
-    return 3 if frame[ETHERNET + header.header_length : ETHERNET + header.total_length] == behind else 2
+    input_payload = came[ETHERNET + input_header.header_length : ETHERNET + input_header.total_length]
+    return 3 if frame[ETHERNET + header.header_length : ETHERNET + header.total_length] == input_payload else 2
 
 
 def frame_difference(expected: Sent, got: bytes) -> Difference | None:
-    """Return the first field in which one frame differs, None for none; `frame` is 0."""
+    """Return the first differing field of one frame, None if there is none; the result's `frame` is 0."""
     field = _field(expected, got)
     if field is None:
         return None
-    name, value, other = field
-    return Difference(expected.port, 0, name, value, other, CLAUSES[name][expected.icmp])
+    name, value, actual = field
+    return Difference(expected.port, 0, name, value, actual, CLAUSES[name][expected.icmp])
 
 
 def _field(expected: Sent, got: bytes) -> tuple[str, str, str] | None:
-    """Return (field, expected, got) of the first difference."""
+    """Return (field, expected, got) of the first difference, None for equal frames."""
     if len(expected.frame) < len(got) <= SHORTEST_FRAME:
-        got = got[: len(expected.frame)]  # Ethernet's padding belongs to no packet
+        got = got[: len(expected.frame)]  # Ethernet padding
     if expected.frame == got:
         return None
-    wanted, actual = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
-    if wanted == actual:
+    expected_masked, actual_masked = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
+    if expected_masked == actual_masked:
         return _sums(_bare(expected.frame), _bare(got))
-    left, right = fields(wanted), fields(actual)
-    for name, value in left.items():
-        if name in right and right[name] != value:
-            return name, value, right[name]
-    if len(wanted) != len(actual):
-        return "length", f"{len(wanted)} bytes", f"{len(actual)} bytes"
-    at = next(at for at, pair in enumerate(zip(wanted, actual, strict=True)) if pair[0] != pair[1])
-    return "bytes", f"{wanted[at]:#04x} at {at}", f"{actual[at]:#04x} at {at}"
+    expected_fields, actual_fields = fields(expected_masked), fields(actual_masked)
+    for name, value in expected_fields.items():
+        if name in actual_fields and actual_fields[name] != value:
+            return name, value, actual_fields[name]
+    if len(expected_masked) != len(actual_masked):
+        return "length", f"{len(expected_masked)} bytes", f"{len(actual_masked)} bytes"
+    at = next(at for at, pair in enumerate(zip(expected_masked, actual_masked, strict=True)) if pair[0] != pair[1])
+    return "bytes", f"{expected_masked[at]:#04x} at {at}", f"{actual_masked[at]:#04x} at {at}"
 
 
 def _bare(frame: bytes) -> bytes:
-    """Return a frame of IPv4 without the labels above it."""
+    """Return an IPv4 frame without its label stack."""
     at = ipv4_at(frame)
     return frame if at is None else frame[:ETHERNET] + frame[at:]
 
 
 def _sums(expected: bytes, got: bytes) -> tuple[str, str, str] | None:
-    """Compare the verdicts on checksums that cover what is free."""
-    for name, right, (at, end) in (
+    """Compare whether the checksums are correct that cover fields which may differ."""
+    for name, expected_sum, (at, end) in (
         ("checksum", _header_sum(expected), (ETHERNET + 10, ETHERNET + 12)),
         ("ICMP checksum", _icmp_sum(expected), _icmp_place(got)),
     ):
-        verdict = _header_sum(got) if name == "checksum" else _icmp_sum(got)
-        if right == 0 and verdict != 0:
+        actual_sum = _header_sum(got) if name == "checksum" else _icmp_sum(got)
+        if expected_sum == 0 and actual_sum != 0:
             value = int.from_bytes(got[at:end], "big")
-            others = (value ^ 0xFFFF).to_bytes(2, "big") + (verdict ^ 0xFFFF).to_bytes(2, "big")
+            others = (value ^ 0xFFFF).to_bytes(2, "big") + (actual_sum ^ 0xFFFF).to_bytes(2, "big")
             return name, f"{internet_checksum(others):#06x}, which fits what it covers", f"{value:#06x}"
     return None
 
@@ -214,9 +213,9 @@ def fields(frame: bytes) -> dict[str, str]:
         "source MAC": frame[6:12].hex(":"),
         "Ethernet type": f"0x{frame[12:14].hex()}",
     }
-    packet, other = frame[ETHERNET:], fields6(frame)
-    if other is not None:
-        return values | other
+    packet, values6 = frame[ETHERNET:], fields6(frame)
+    if values6 is not None:
+        return values | values6
     if len(packet) < SHORTEST:
         return values | {"bytes": packet.hex(" ") or "none"}
     header = read_header(packet)
@@ -257,7 +256,7 @@ def _header_fields(header: Header[int]) -> dict[str, str]:
 
 
 def _long(data: bytes, most: int = 32) -> str:
-    """Return bytes as text; long ones as their begin and a checksum of all."""
+    """Return bytes as text; more than `most` bytes as their beginning and a CRC-32 of all."""
     if len(data) <= most:
         return data.hex(" ") or "empty"
     return f"{data[:most].hex(' ')} ... ({len(data)} bytes, CRC-32 {zlib.crc32(data):08x})"
@@ -265,14 +264,14 @@ def _long(data: bytes, most: int = 32) -> str:
 
 def summary(frame: bytes) -> str:
     """Return a short description of a frame."""
-    packet, other = frame[ETHERNET:], summary6(frame)
-    if other is not None:
-        return other
+    packet, text6 = frame[ETHERNET:], summary6(frame)
+    if text6 is not None:
+        return text6
     if len(packet) < SHORTEST:
         return f"{len(frame)} bytes {frame.hex()}"
     header = read_header(packet)
-    way = f"{address_text(header.source)} to {address_text(header.destination)}"
-    text = f"{len(packet)} bytes from {way}, protocol {header.protocol}, time to live {header.ttl}"
+    ends = f"{address_text(header.source)} to {address_text(header.destination)}"
+    text = f"{len(packet)} bytes from {ends}, protocol {header.protocol}, time to live {header.ttl}"
     body = packet[header.header_length :]
     if header.protocol == ICMP and not header.fragment_offset and len(body) >= ICMP_HEADER:
         text += f", ICMP type {body[0]} code {body[1]}"

@@ -1,4 +1,4 @@
-"""Fields of IPv6 packets and label stacks as text, in the order in which they are compared, and who decides each."""
+"""Fields of IPv6 packets and label stacks as text, in the order of comparison, and the deciding clause of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from npexplore.golden.ipv6.addresses import address_text
 from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.mpls.stack import ENTRY, label_at, read_stack
 
-# field -> who decides it in a packet that passes, and in a message that the router makes
+# field -> deciding clause for a forwarded packet, and for a message that the router generates
 CLAUSES6 = {
     "IPv6 version": ("RFC 8200 section 3",) * 2,
     "hop limit": ("RFC 8200 section 3", "RFC 4443 section 2.1"),
@@ -24,7 +24,7 @@ CLAUSES6 = {
 
 
 def fields6(frame: bytes) -> dict[str, str] | None:
-    """Return the fields of a frame of IPv6 or with labels behind its head, None for others and for what is cut."""
+    """Return the fields of an IPv6 or labelled frame behind its Ethernet header, None for other and cut frames."""
     kind, packet = frame[12:14], frame[14:]
     if kind == MPLS_TYPE and not (shape := read_stack(packet)).reason:
         rows = [label_at(packet, number) for number in range(shape.depth)]
@@ -47,11 +47,11 @@ def fields6(frame: bytes) -> dict[str, str] | None:
 
 
 def summary6(frame: bytes) -> str | None:
-    """Return a frame of IPv6 or with labels in few words, None for others."""
+    """Return a short description of an IPv6 or labelled frame, None for other frames."""
     values = fields6(frame)
     if values is None:
         return None
     if "label stack" in values:
         return f"{len(frame) - 14} bytes, labels {values['label stack']}"
-    way = f"{values['IPv6 source']} to {values['IPv6 destination']}"
-    return f"{len(frame) - 14} bytes from {way}, next header {values['next header']}, hop limit {values['hop limit']}"
+    ends = f"{values['IPv6 source']} to {values['IPv6 destination']}"
+    return f"{len(frame) - 14} bytes from {ends}, next header {values['next header']}, hop limit {values['hop limit']}"

@@ -1,1 +1,1 @@
-"""The rules of the Linux kernel where they differ from RFC 1812: stages, options, routes."""
+"""The rules of the Linux kernel that differ from RFC 1812: stages, options, routes, messages, settings."""

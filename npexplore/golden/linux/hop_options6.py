@@ -1,7 +1,7 @@
-"""Hop-by-hop options of IPv6 as the Linux kernel reads them (RFC 8200 section 4.2): stricter than it about padding.
+"""Parses hop-by-hop options of IPv6 as the Linux kernel does, stricter than RFC 8200 section 4.2 about padding.
 
-Padding between two options is 7 bytes at most and zero, there are 8 options at most, a router alert has 2 bytes, and a
-jumbo payload option must stand at 4n + 2 and tell more than 65,535 bytes (RFC 2675 section 3).
+Padding between two options has at most 7 bytes, all zero. There are at most 8 options. A router alert has 2 bytes. A
+jumbo payload option must be at offset 4n + 2 and give more than 65,535 bytes (RFC 2675 section 3).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CUT = Reason.HOP_OPTION_CUT
 
 
 def read_hop_options(packet: bytes) -> HopOptions:
-    """Return what is wrong with the options right behind the IPv6 header, which are whole."""
+    """Return the first fault of the options behind the IPv6 header; the options header must be complete."""
     for at, kind in hop_options_of(packet, linux=True):
         fault = HopOptions(CUT, at) if kind is None else _fault(packet, at)
         if fault.reason:
@@ -25,7 +25,7 @@ def read_hop_options(packet: bytes) -> HopOptions:
 
 
 def _fault(packet: bytes, at: int) -> HopOptions:
-    """Return what is wrong with one option that is no padding."""
+    """Return the fault of one option other than padding."""
     kind, size = packet[at], packet[at + 1]
     if kind == ROUTER_ALERT:
         return HopOptions() if size == 2 else HopOptions(CUT, at)

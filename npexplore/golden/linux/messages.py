@@ -1,4 +1,4 @@
-"""What the Linux kernel tells senders of many packets at once: the columns behind its `stages.send_error`s."""
+"""The Linux kernel's ICMP messages about many packets at once: the batch form of its `send_error` functions."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from npexplore.golden.router.sides import Side6
 
 
 class LinuxMessages4(Messages4):
-    """The messages of the kernel: shortened to the link, to whomever the route leads, about fewer kinds of ICMP."""
+    """The kernel's IPv4 messages: cut to the link's MTU, sent to any routed source, not about some ICMP types."""
 
     counted_down = True
 
     def by_reference(self) -> bool:
-        """Say whether all messages are left to the reference: the kernel's own limits count by peer."""
+        """Say whether the reference writes all messages: for settings with a limit per peer, or the inbound address."""
         settings = self.side.router.linux
         return super().by_reference() or settings.icmp_errors_use_inbound_ifaddr or limited(settings)
 
     def sizes(self, total: Numbers, back: Numbers) -> Numbers:
-        """Return the bytes of messages, which are cut to what fits the link; where there is none, too many for it."""
+        """Return the sizes of messages cut to the link's MTU; above the MTU if it is too small for any message."""
         return np.asarray(
             self.fixed + np.minimum(total, np.maximum(np.minimum(self.room[back], LONGEST) - self.fixed, 1))
         )
 
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
-        """Say which packets no error is sent about: later pieces, ICMP errors, unknown and cut ICMP."""
+        """Return about which packets no error is sent: non-first fragments, ICMP errors, unknown and cut ICMP."""
         cut = numbers(buffer, at + 2, 2) <= 20
         kind = buffer[np.where(cut, at, at + 20)]
         quiet = cut | (kind > LAST_ICMP) | np.isin(kind, sorted(QUIET_ICMP))
         return np.asarray((numbers(buffer, at + 6, 2) & 0x1FFF > 0) | ((buffer[at + 9] == ICMP) & quiet))
 
     def redirected(self, frames: Frames, rows: Numbers, source: NDArray[Any], back: Numbers, hop: Numbers) -> Which:
-        """Say which sources are neighbours on the link of a port, as `attached` does."""
+        """Return which sources are neighbours on the link of the incoming port, as `attached` does."""
         port, routed = frames.port[rows], (back >= 0) & self.unicast[back]
-        near: Which = routed & self.attached[back]
+        is_neighbour: Which = routed & self.attached[back]
         if not self.side.router.linux.send_redirects:
             return np.zeros(len(port), np.bool_)
-        other = routed & (self.port[back] != port)
-        for number in np.unique(port[other]).tolist():
-            chosen = np.flatnonzero(other & (port == number))
-            by_port = self.side.table_by(number).lookup_many(source[chosen, 0])
-            near[chosen] = (by_port >= 0) & self.unicast[by_port] & self.attached[by_port]
-        return near
+        other_port = routed & (self.port[back] != port)
+        for number in np.unique(port[other_port]).tolist():
+            selected = np.flatnonzero(other_port & (port == number))
+            by_port = self.side.table_by(number).lookup_many(source[selected, 0])
+            is_neighbour[selected] = (by_port >= 0) & self.unicast[by_port] & self.attached[by_port]
+        return is_neighbour
 
 
 class LinuxMessages6(Messages6):
-    """The messages of the kernel: from an address of the port that a packet came in by, to whomever the route leads."""
+    """The kernel's IPv6 messages: from an address of the packet's incoming port, sent to any routed source."""
 
     def __init__(self, side: Side6, path: Heads) -> None:
         super().__init__(side, path)
@@ -71,32 +71,32 @@ class LinuxMessages6(Messages6):
         return super().error_for(told_reason(reason))
 
     def by_reference(self) -> bool:
-        """Say whether all messages are left to the reference: the kernel's own limit counts by peer."""
+        """Say whether the reference writes all messages: for the kernel's limit per peer."""
         return super().by_reference() or self.side.router.linux.ipv6_icmp_ratelimit > 0
 
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
-        """Say which packets carry an ICMPv6 error, or are from the router itself or all the routers of a link."""
-        about = about_errors(Packets(buffer, at, SHORTEST + numbers(buffer, at + 4, 2)))
-        ends = zip(IPV6.numbers(source), self.attached[back].tolist(), strict=True)
-        quiet = [one in self.side.own or (near and self.side.begins_network(one)) for one, near in ends]
-        return about | np.array(quiet, np.bool_)
+        """Return which packets carry an ICMPv6 error, or have a source that is the router's or anycast."""
+        carry_errors = about_errors(Packets(buffer, at, SHORTEST + numbers(buffer, at + 4, 2)))
+        senders = zip(IPV6.numbers(source), self.attached[back].tolist(), strict=True)
+        excluded = [node in self.side.own or (near and self.side.begins_network(node)) for node, near in senders]
+        return carry_errors | np.array(excluded, np.bool_)
 
     def sources(self, port: NDArray[np.int16], source: NDArray[Any], back: Numbers) -> NDArray[np.uint8]:
-        """Return an address of each port's for each sender, as `source_for` does: once for all that it treats alike."""
-        place = port * np.int64(len(self._alike)) + self._alike.lookup_many(source)
-        distinct, first, inverse = np.unique(place, return_index=True, return_inverse=True)
-        for key, came, target in zip(distinct.tolist(), port[first].tolist(), IPV6.numbers(source[first]), strict=True):
+        """Return source addresses as `source_for` does, computed once per port and class of targets (`_alike`)."""
+        keys = port * np.int64(len(self._alike)) + self._alike.lookup_many(source)
+        distinct, rows, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        for key, in_port, node in zip(distinct.tolist(), port[rows].tolist(), IPV6.numbers(source[rows]), strict=True):
             if key not in self._own:
-                self._own[key] = source_for(self.side, came, target)
+                self._own[key] = source_for(self.side, in_port, node)
         return IPV6.octets(self._own[key] for key in distinct.tolist())[inverse]
 
     @cached_property
     def _alike(self) -> SixLevelTrie:
-        """The prefixes that addresses are chosen by: of labels (sites among them) and of each own address.
+        """Classes of targets with equal source selection: prefixes of the label table and of the router's addresses.
 
-        Addresses beyond their link with the same longest one of them share all, so that each is answered alike.
+        Off-link targets with the same longest match among these prefixes get the same source address.
         """
-        nets = [(own, length) for link in self.side.ports if link for own, length in link.subnets]
-        ends = {(own & IPV6.mask(k), k) for own, length in nets for k in range(length + 1)}
-        value, length = zip(*sorted(ends | {row[:2] for row in LABELS}), strict=True)
+        subnets = [(address, length) for link in self.side.ports if link for address, length in link.subnets]
+        prefixes = {(address & IPV6.mask(bits), bits) for address, length in subnets for bits in range(length + 1)}
+        value, length = zip(*sorted(prefixes | {row[:2] for row in LABELS}), strict=True)
         return SixLevelTrie.from_columns(IPV6.rows(value), np.array(length), np.arange(len(length)), word_bits=32)

@@ -1,7 +1,7 @@
-"""ICMPv6 messages of the Linux kernel: about which packets, from which of its addresses, by which way.
+"""ICMPv6 messages of the Linux kernel: when they are sent, their source addresses, their routes.
 
-An error carries an address of the interface that the packet came in by, chosen by RFC 6724 section 5; a redirect
-goes by the way its receiver is routed. As recorded in tests/oracle.
+The source of an error is an address of the packet's incoming interface, selected by RFC 6724 section 5. A redirect is
+sent by the route to its receiver. As recorded in tests/oracle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from npexplore.golden.router.sides import UNICAST, Side6
 from npexplore.golden.router.walk import Sent, Walk6
 
 SKIPPED = frozenset({HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS})
-# RFC 6724 section 2.1, and the rows that the kernel adds: prefix, length, label; the longest one counts
+# RFC 6724 section 2.1, and rows that the kernel adds: prefix, length, label; the longest match wins
 LABELS = (
     (0x1, 128, 0), (0xFFFF << 32, 96, 4), (0, 96, 3), (0x2001_0010 << 96, 28, 7), (0x2001 << 112, 32, 6),
     (0x2002 << 112, 16, 2), (0x3FFE << 112, 16, 12), (0xFEC0 << 112, 10, 11), (0xFC00 << 112, 7, 5), (0, 0, 1),
@@ -47,27 +47,27 @@ def _label(address: int) -> int:
 
 
 def source_for(side: Side6, port: int, target: int) -> int:
-    """Return the router's address in a message to a target about a packet that came in by a port.
+    """Return the source address of a message to a target about a packet with this incoming port.
 
-    0: it has none, as for a link-local target on a port without IPv6.
+    0: there is none, as for a link-local target on a port without IPv6.
     """
-    wanted, label = _scope(target), _label(target)
-    near = wanted <= LINK_SCOPE
+    target_scope, label = _scope(target), _label(target)
+    is_link_scope = target_scope <= LINK_SCOPE
     candidates: list[tuple[tuple[int, ...], int]] = []
     for number, link in enumerate(side.ports):
-        if link is None or (near and number != port):
+        if link is None or (is_link_scope and number != port):
             continue
-        for own, length in (*reversed(link.subnets), (link.link_local, 64)):
-            scope = _scope(own)
-            fits = -scope if scope >= wanted else scope - 128
-            common = min(128 - ((own ^ target) & MAX_ADDRESS).bit_length(), length)
-            rank = (own == target, fits, number == port, _label(own) == label, common)
-            candidates.append((rank, own))
-    return max(candidates, key=lambda one: one[0], default=((), 0))[1]  # the first of the best
+        for address, length in (*reversed(link.subnets), (link.link_local, 64)):
+            scope = _scope(address)
+            scope_rank = -scope if scope >= target_scope else scope - 128
+            common_bits = min(128 - ((address ^ target) & MAX_ADDRESS).bit_length(), length)
+            rank = (address == target, scope_rank, number == port, _label(address) == label, common_bits)
+            candidates.append((rank, address))
+    return max(candidates, key=lambda candidate: candidate[0], default=((), 0))[1]  # of equal candidates the first
 
 
 def about_error(packet: bytes) -> bool:
-    """Say whether a packet carries an ICMPv6 error as far as the kernel looks: mobility and what follows hide it."""
+    """Say whether the kernel finds an ICMPv6 error in a packet; it does not parse beyond mobility headers."""
     kind, at = read_header(packet).next_header, SHORTEST
     fragment = False
     while kind in SKIPPED:
@@ -77,10 +77,10 @@ def about_error(packet: bytes) -> bool:
         if kind == FRAGMENT:
             if at + 4 > len(packet):
                 return False
-            place = packet[at + 2] << 8 | packet[at + 3]
-            if place >> 3:
+            offset_word = packet[at + 2] << 8 | packet[at + 3]
+            if offset_word >> 3:
                 return False
-            size, fragment = 8, place != 0
+            size, fragment = 8, offset_word != 0
         elif kind == AUTHENTICATION:
             size = 4 * packet[at + 1] + 8
         kind, at = packet[at], at + size
@@ -90,25 +90,25 @@ def about_error(packet: bytes) -> bool:
 
 
 def about_errors(packets: Packets) -> NDArray[np.bool_]:
-    """Return the same for many packets."""
+    """Return for many packets whether the kernel finds an ICMPv6 error in them."""
     out = np.empty(len(packets), np.bool_)
     kernels.about_errors(packets.buffer, packets.offset, packets.length, out)
     return out
 
 
 def told_reason(reason: Reason) -> Reason:
-    """Return the reason that the kernel's error names: of `unreachable` routes it says that there is none."""
+    """Return the reason in the kernel's error: for `unreachable` routes it is that of a missing route."""
     return Reason.NO_ROUTE6 if reason is Reason.UNREACHABLE6 else reason
 
 
 def send_error(side: Side6, walk: Walk6, error: IcmpError) -> None:
-    """Send an error about a packet, if the kernel does."""
+    """Send an ICMPv6 error about a packet, if the kernel sends one."""
     header = walk.header
     source, destination = header.source, header.destination
-    many = address_kind(destination) is Kind.MULTICAST
-    if many or walk.link_broadcast:
-        unknown = (error.type, error.code) == (PARAMETER_PROBLEM, 2) and walk.packet[error.rest] >> 6 == 2
-        if error.type != PACKET_TOO_BIG and not unknown:
+    to_multicast = address_kind(destination) is Kind.MULTICAST
+    if to_multicast or walk.link_broadcast:
+        unknown_option = (error.type, error.code) == (PARAMETER_PROBLEM, 2) and walk.packet[error.rest] >> 6 == 2
+        if error.type != PACKET_TOO_BIG and not unknown_option:
             return
     kind = address_kind(source)
     if kind in (Kind.UNSPECIFIED, Kind.MULTICAST) or about_error(walk.packet) or is_own(side, walk.port, source):
@@ -116,16 +116,16 @@ def send_error(side: Side6, walk: Walk6, error: IcmpError) -> None:
     hop = way_to(side, walk.port, source, walk.packet)
     if hop is None or hop.kind != UNICAST or (not hop.via and side.begins_network(source)):
         return
-    settled = is_own(side, walk.port, destination) and not (many or walk.link_broadcast)
-    own = destination if settled else source_for(side, walk.port, source)
-    if not own or not side.may_tell(walk.time_ns) or not may_tell6(side, source, error, walk.time_ns):
+    uses_destination = is_own(side, walk.port, destination) and not (to_multicast or walk.link_broadcast)
+    sender = destination if uses_destination else source_for(side, walk.port, source)
+    if not sender or not side.may_tell(walk.time_ns) or not may_tell6(side, source, error, walk.time_ns):
         return
-    message = icmp_error(error, walk.packet, own)
+    message = icmp_error(error, walk.packet, sender)
     walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or source, message), icmp=True))
 
 
 def is_own(side: Side6, port: int, address: int) -> bool:
-    """Say whether an address means the router; a link-local one only on its own link."""
+    """Say whether an address is the router's; a link-local address only on its link."""
     if address_kind(address) is not Kind.LINK_LOCAL:
         return address in side.own
     link = side.ports[port]
@@ -133,9 +133,9 @@ def is_own(side: Side6, port: int, address: int) -> bool:
 
 
 def way_to(side: Side6, port: int, address: int, about: bytes | Flow) -> Hop | None:
-    """Return where an address is routed; a link-local one by the port that the packet came in by.
+    """Return the target of an address; a link-local address is routed by the packet's incoming port.
 
-    about: what chooses one of several next hops.
+    about: the packet or flow that chooses one of several next hops.
     """
     if address_kind(address) is Kind.LINK_LOCAL:
         return side.route_by(port, address, about)
@@ -143,7 +143,7 @@ def way_to(side: Side6, port: int, address: int, about: bytes | Flow) -> Hop | N
 
 
 def send_redirect(side: Side6, walk: Walk6) -> None:
-    """Tell the sender of a packet that goes back by its port of the better hop, if the kernel does."""
+    """Send a redirect to the sender of a packet that leaves by its incoming port, if the kernel sends one."""
     assert walk.hop is not None
     header, link = walk.header, side.ports[walk.port]
     target, source = walk.next_hop, header.source
@@ -151,18 +151,18 @@ def send_redirect(side: Side6, walk: Walk6) -> None:
         return
     if (
         address_kind(source) is Kind.UNSPECIFIED
-    ):  # nobody is sent to (RFC 4291 section 2.5.2), nor has it a neighbour entry
+    ):  # never a destination (RFC 4291 section 2.5.2), and without a neighbour entry
         return
-    back = way_to(side, walk.port, source, walk.packet)
-    if link is None or back is None or back.kind != UNICAST or back.via or is_own(side, walk.port, source):
+    way = way_to(side, walk.port, source, walk.packet)
+    if link is None or way is None or way.kind != UNICAST or way.via or is_own(side, walk.port, source):
         return
     if side.may_tell(walk.time_ns):
         message = redirect(walk.packet, link.link_local, target, side.known_mac(walk.port, target))
-        walk.sent.append(Sent(back.port, side.framed(back, source, message), icmp=True))
+        walk.sent.append(Sent(way.port, side.framed(way, source, message), icmp=True))
 
 
 def reply(side: Side6, walk: Walk6, body: bytes) -> None:
-    """Send a reply to who asked the router, from the address that was asked; anycast is answered by another one."""
+    """Send a reply to a request's source, from the request's destination; for anycast from another address."""
     header = walk.header
     source, destination = header.source, header.destination
     if address_kind(source) in (Kind.UNSPECIFIED, Kind.MULTICAST) or is_own(side, walk.port, source):
@@ -172,7 +172,7 @@ def reply(side: Side6, walk: Walk6, body: bytes) -> None:
     if hop is None or hop.kind != UNICAST or not side.may_tell(walk.time_ns):
         return
     links = [link for link in side.ports if link]
-    alone = any(destination in (*(own for own, _ in link.subnets), link.link_local) for link in links)
-    own = destination if alone else source_for(side, hop.port, source)
-    if own:
-        send_reply(side, walk, hop, own, body)
+    is_unicast = any(destination in (*(sender for sender, _ in link.subnets), link.link_local) for link in links)
+    sender = destination if is_unicast else source_for(side, hop.port, source)
+    if sender:
+        send_reply(side, walk, hop, sender, body)

@@ -1,7 +1,7 @@
-"""IP options as the Linux kernel treats them: checked on arrival, finished when forwarded, echoed in errors.
+"""IP options as in the Linux kernel: checked on arrival, completed when forwarded, echoed in ICMP errors.
 
-The behaviour is that of the kernel's IPv4 forwarding as recorded in tests/oracle; where it departs from RFC 791 and RFC
-1812 the differences are in docs/golden_reference.md. Offsets are those of octets in the header.
+tests/oracle has recordings of the kernel's IPv4 forwarding; docs/golden_reference.md lists its differences from RFC 791
+and RFC 1812. Offsets are those of octets in the header.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from npexplore.golden.ipv4.options import (
     TS_PRESPECIFIED,
 )
 
-CIPSO = 134  # a security label; a kernel with NetLabel refuses those of unknown domains
+CIPSO = 134  # a security label; a kernel with NetLabel rejects unknown domains
 SHORTEST_CIPSO = 8
 SHORTEST = 20
-COPIED = 128  # types from here on are in every piece
+COPIED = 128  # types from here on are copied into every fragment
 
-Asked = Callable[[int], bool]  # whether the kernel stamps the time when this address is asked to
+Asked = Callable[[int], bool]  # whether the kernel stamps the time for this prespecified address
 
 
 @dataclass
 class KernelOptions:
-    """What the kernel found: offsets of the options it handles (0: not there), and what is still to be written."""
+    """The parsed options: offsets of handled options (0: absent), and the fields that are still to be written."""
 
     route: int = 0  # source route
     strict: bool = False
@@ -42,14 +42,14 @@ class KernelOptions:
     stamp_time: bool = False
     stamp_address: bool = False
     cipso: int = 0
-    hit: int | None = None  # the next address of a source route that takes its step here
-    pointer: int | None = None  # the octet that is wrong
+    hit: int | None = None  # next address of a source route that this router advances
+    pointer: int | None = None  # offset of the wrong octet
 
 
 def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int) -> KernelOptions:
-    """Check the options of a header on arrival, and write what can be written already.
+    """Check the options of a header on arrival, and write the fields that are known already.
 
-    address: of the router towards the sender, recorded for the time being; stamps: see `Asked`.
+    address: the router's address towards the sender, recorded provisionally; stamps: see `Asked`.
     """
     options = KernelOptions()
     at, end = SHORTEST, len(header)
@@ -75,7 +75,7 @@ def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int
 def _compile(
     options: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
 ) -> int | None:
-    """Handle one option; return the place of a wrong octet in it, if any."""
+    """Process one option; return the index of its first wrong octet, None for none."""
     kind = header[at]
     if kind in (LOOSE_ROUTE, STRICT_ROUTE):
         if size < 3:
@@ -107,7 +107,7 @@ def _compile(
         if options.cipso:
             return 0
         options.cipso = at
-        return 1 if size < SHORTEST_CIPSO else 2  # too short, or of a domain that nobody has set up
+        return 1 if size < SHORTEST_CIPSO else 2  # too short, or an unknown domain
     return None
 
 
@@ -159,7 +159,7 @@ def _write(header: bytearray, at: int, number: int) -> None:
 
 
 def finish_options(header: bytearray, options: KernelOptions, address: int) -> None:
-    """Write the address of the port a packet leaves by; let a source route take its step."""
+    """Write the address of the outgoing port into the options, and advance a source route."""
     if options.record_address:
         _write(header, options.record + header[options.record + 2] - 5, address)
     if options.hit is not None:
@@ -176,7 +176,7 @@ def finish_options(header: bytearray, options: KernelOptions, address: int) -> N
 
 
 def without_uncopied(header: bytearray) -> bytes:
-    """Return the options of later pieces: those without the copied flag become No Operation."""
+    """Return the options of non-first fragments: options without the copied flag become No Operation."""
     options = bytearray(header[SHORTEST:])
     at = 0
     while at < len(options) and options[at] != END:
@@ -188,18 +188,18 @@ def without_uncopied(header: bytearray) -> bytes:
 
 
 def reply_destination(packet: bytes, options: KernelOptions) -> tuple[int, bytes]:
-    """Return where an ICMP error about a packet goes first, and the source route it takes (none: to the source)."""
+    """Return the first destination of an ICMP message about a packet, and its source route (b"": directly)."""
     if options.route:
-        first, option = _echo_route(packet[options.route : options.route + packet[options.route + 1]], packet[12:16])
+        stop, option = _echo_route(packet[options.route : options.route + packet[options.route + 1]], packet[12:16])
         if option:
-            return first, option
+            return stop, option
     return int.from_bytes(packet[12:16], "big"), b""
 
 
 def echo_options(packet: bytes, options: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bytes | None:
-    """Return the options of an ICMP error about a packet: its routes and stamps go back with it.
+    """Return the options of an ICMP message about a packet: its routes and timestamps are echoed.
 
-    address: the source of the error. None where an option has no whole place left: then there is no error.
+    address: the source of the message. None if an option has an incomplete slot left: then no message is sent.
     """
     echoed = bytearray()
     if options.record:
@@ -222,7 +222,7 @@ def echo_options(packet: bytes, options: KernelOptions, stamps: Asked, address: 
 
 
 def _echo_stamp(option: bytearray, options: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bool:
-    """Fill in the next place of a time stamp option; False if a place is cut off."""
+    """Fill in the next slot of a timestamp option; return False if the slot is incomplete."""
     pointer, size = option[2], len(option)
     if pointer > size:
         return True
@@ -245,11 +245,11 @@ def _echo_stamp(option: bytearray, options: KernelOptions, stamps: Asked, addres
 
 
 def _echo_route(option: bytes, source: bytes) -> tuple[int, bytes]:
-    """Return the first stop and the option that lead back along a source route to the source (no option: nowhere)."""
-    passed = min(option[2], len(option) + 1) - 4
-    stops = [option[at - 1 : at + 3] for at in range(passed, 3, -4)]
-    if not stops:
+    """Return first hop and option of a source route reversed to the source (b"": no recorded hop)."""
+    pointer_back = min(option[2], len(option) + 1) - 4
+    hops = [option[at - 1 : at + 3] for at in range(pointer_back, 3, -4)]
+    if not hops:
         return 0, b""
-    slots = len(stops) - (option[3:7] == source)  # a route that names its own source is cut
-    back = b"".join([*stops[1:slots], source]) if slots else b""
-    return int.from_bytes(stops[0], "big"), bytes([option[0], len(back) + 3, 4]) + back if back else b""
+    slots = len(hops) - (option[3:7] == source)  # a route that begins with its own source is shortened
+    addresses = b"".join([*hops[1:slots], source]) if slots else b""
+    return int.from_bytes(hops[0], "big"), bytes([option[0], len(addresses) + 3, 4]) + addresses if addresses else b""

@@ -1,8 +1,8 @@
-"""How often the Linux kernel tells one address something: tokens of an address, in milliseconds of silence.
+"""The Linux kernel's rate limit on ICMP messages per destination address: a token bucket, one token per millisecond.
 
-A message costs `icmp_ratelimit`, and six of them may be saved up, as by an address that was never told anything. Before
-an error about a missing route the kernel asks for 1,000 of at most 5,000, too (net.ipv4.route.error_cost and
-error_burst). The kernel counts in ticks of its clock.
+A message costs `icmp_ratelimit` tokens; the bucket holds six times this. A new address begins as after 60 s of silence.
+An error about a missing route costs another 1,000 tokens of at most 5,000 (net.ipv4.route.error_cost and error_burst).
+The kernel counts in ticks of its clock.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ TOO_LARGE4, TOO_LARGE6 = (3, 4), 2  # never limited: path MTU discovery needs it
 
 
 def _allow(tokens: dict[int, tuple[int, int]], address: int, time_ns: int, cost_ms: int, burst_ms: int) -> bool:
-    """Take tokens of an address; return whether there were enough. tokens: by address, how many and since when."""
-    now = time_ns // MILLISECOND
-    saved, since = tokens.get(address, (0, now - SILENT_MS))
-    if now > since:  # what another limit has left is not cut within a tick
-        saved = min(saved + now - since, burst_ms)
-    enough = saved >= cost_ms
-    tokens[address] = saved - cost_ms if enough else saved, max(now, since)
+    """Take tokens of an address; return whether there were enough. tokens: by address (tokens, last update in ms)."""
+    now_ms = time_ns // MILLISECOND
+    available, updated_ms = tokens.get(address, (0, now_ms - SILENT_MS))
+    if now_ms > updated_ms:  # within a tick, tokens of the other limit are not capped
+        available = min(available + now_ms - updated_ms, burst_ms)
+    enough = available >= cost_ms
+    tokens[address] = available - cost_ms if enough else available, max(now_ms, updated_ms)
     return enough
 
 
 def limited(settings: LinuxSettings) -> bool:
-    """Say whether any message of IPv4 is limited by its receiver."""
+    """Say whether IPv4 messages are limited per receiver."""
     return settings.icmp_ratelimit > 0
 
 
 def may_tell4(side: Side4, target: int, kind: int, code: int, time_ns: int) -> bool:
-    """Say whether a message of a type and code may go to an address now, and take its tokens."""
+    """Say whether a message of a type and code may be sent to an address now, and take its tokens."""
     settings = side.router.linux
     if not limited(settings) or (kind, code) == TOO_LARGE4 or not settings.icmp_ratemask >> kind & 1:
         return True
@@ -44,14 +44,14 @@ def may_tell4(side: Side4, target: int, kind: int, code: int, time_ns: int) -> b
 
 
 def may_tell_unrouted(side: Side4, source: int, reason: Reason, time_ns: int) -> bool:
-    """Say whether the kernel tells a source of a missing route now."""
+    """Say whether an error about a missing route may be sent to a source now, and take its tokens."""
     if reason not in UNROUTED or not limited(side.router.linux):
         return True
     return _allow(side.tokens, source, time_ns, ROUTE_COST_MS, ROUTE_BURST_MS)
 
 
 def may_tell6(side: Side6, target: int, error: IcmpError, time_ns: int) -> bool:
-    """Say whether an error of ICMPv6 may go to an address now; all types but 2 are limited (icmp.ratemask)."""
+    """Say whether an ICMPv6 error may be sent to an address now; all types but 2 are limited (icmp.ratemask)."""
     cost = side.router.linux.ipv6_icmp_ratelimit
     if not cost or error.type == TOO_LARGE6:
         return True

@@ -1,6 +1,6 @@
-"""How the Linux kernel routes what is not plain forwarding: its own addresses, senders, and errors on their way back.
+"""The Linux kernel's routing beyond forwarding: its own addresses, source checks, and routes of messages.
 
-The kernel looks into its table of local addresses (its own, broadcasts) before all routes. As recorded in tests/oracle.
+The kernel looks up its local table (own addresses, broadcasts) before all routes. As recorded in tests/oracle.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from npexplore.golden.router.sides import UNICAST, Side4
 
 MULTICAST, LOOPBACK = 0b1110, 127  # first bits of addresses
 MULTICAST_MAC = b"\x01\x00\x5e"  # RFC 1112 section 6.4: the last 23 bits of the address follow
-STRICT = 1  # of rp_filter
+STRICT = 1  # value of rp_filter
 
 
 def row_of(side: Side4, address: int) -> int | None:
-    """Return the row of `side.links` whose own address or broadcast this is; the kernel finds them before all routes.
+    """Return the row of `side.links` with this own or broadcast address, None for other addresses.
 
-    Of the addresses in one network the first counts.
+    Of several addresses in one network it is the first.
     """
     if address not in side.own and not side.links.is_broadcast(address):
         return None
@@ -28,15 +28,15 @@ def row_of(side: Side4, address: int) -> int | None:
 
 
 def not_a_host(side: Side4, address: int) -> bool:
-    """Say whether an address is anything but a host's elsewhere: the kernel stamps the time for all of them."""
-    many = address == MAX_ADDRESS or address >> 28 == MULTICAST
-    return many or address == 0 or address >> 24 == LOOPBACK or row_of(side, address) is not None
+    """Say whether an address is not that of another host: the kernel stamps the time for such addresses."""
+    is_group = address == MAX_ADDRESS or address >> 28 == MULTICAST
+    return is_group or address == 0 or address >> 24 == LOOPBACK or row_of(side, address) is not None
 
 
 def attached(side: Side4, port: int, source: int) -> bool:
-    """Say whether the kernel takes a source for a neighbour on a link: its route there has no next hop.
+    """Say whether the kernel considers a source a neighbour on a port's link: its route has no next hop.
 
-    A source whose route is by another port is looked up again among the routes by this one.
+    A source that is routed by another port is looked up again among the routes by this port.
     """
     hop = side.route(source)
     if hop is not None and hop.kind == UNICAST and port not in side.ports_towards(source):
@@ -45,9 +45,9 @@ def attached(side: Side4, port: int, source: int) -> bool:
 
 
 def believed(side: Side4, source: int, came: int, leaves: int | None) -> Reason:
-    """Return why the kernel rejects a source address on a port; leaves: port of the route to it (None: no route).
+    """Return why the kernel rejects a source address on port `came`. leaves: the outgoing port, None without.
 
-    With no filter it looks at the source's route only where a redirect might be due.
+    Without rp_filter it checks the source only if a redirect may be due: the packet leaves by its incoming port.
     """
     settings = side.router.linux
     if source in side.own:
@@ -58,22 +58,22 @@ def believed(side: Side4, source: int, came: int, leaves: int | None) -> Reason:
         return Reason.MARTIAN_SOURCE
     if not settings.rp_filter:
         return Reason.NONE
-    back = side.ports_towards(source)
-    near = came in back if settings.rp_filter == STRICT else bool(back)
-    return Reason.NONE if near else Reason.REVERSE_PATH
+    ports_back = side.ports_towards(source)
+    accepted = came in ports_back if settings.rp_filter == STRICT else bool(ports_back)
+    return Reason.NONE if accepted else Reason.REVERSE_PATH
 
 
 def source_from(side: Side4, port: int, address: int) -> int:
-    """Return the router's address on a port in the network of an address, its first one for an address outside."""
+    """Return the router's address on a port in the network of an address, its first address for other networks."""
     links = side.links
     return next((links.address[row] for row in links.rows(port) if links.holds(row, address)), links.address[port])
 
 
 def reply_route(side: Side4, target: int, source: int | None, about: bytes | Flow) -> tuple[Hop | None, bytes | None]:
-    """Return the route of a message, and the MAC address if it goes to many; none to the router itself.
+    """Return the route of a message, and its MAC address for broadcast or multicast; (None, None): not sent.
 
-    source: its source address where that is settled already; by its port the kernel sends to many. about: what chooses
-    one of several next hops.
+    source: its source address if already determined; multicast leaves by this address's port. about: the packet or
+    flow that chooses one of several next hops.
     """
     many = target == MAX_ADDRESS or target >> 28 == MULTICAST
     if target in side.own or target == 0 or target >> 24 == LOOPBACK:

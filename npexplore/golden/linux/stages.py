@@ -1,7 +1,7 @@
 """The stages of the Linux kernel's IPv4 forwarding, byte for byte as recorded in tests/oracle.
 
-Where it differs from RFC 1812: the route is looked up before the options are read, an error carries the options back,
-broadcasts as sources pass, and more; docs/golden_reference.md has the differences as a table made from the named cases.
+Differences from RFC 1812 include: the route is looked up before the options are read, errors echo the options, and
+broadcast sources pass. docs/golden_reference.md has a table of all differences, with their cases.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HERE, AWAY, DIRECTED = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIR
 
 
 def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Reason, Destination, Hop | None]:
-    """Return what the kernel's input routing says: a silent end, or the kind of destination and its route."""
+    """Return the kernel's input routing: the reason for a silent drop, or the kind of destination and its route."""
     if target >> 28 == MULTICAST:
         return R.MULTICAST, Destination.MULTICAST, None
     if target == MAX_ADDRESS or source == target == 0:
@@ -57,14 +57,14 @@ def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Rea
         kind = HERE if target in side.own else DIRECTED
         passes = kind is DIRECTED and source >> 24 == 0
         return (R.NONE if passes else believed(side, source, walk.port, None)), kind, None
-    hop = side.route(target, walk.packet or None)  # a question of ARP has no flow to choose by
+    hop = side.route(target, walk.packet or None)  # an ARP request has no flow
     if hop is not None and hop.kind == UNICAST:
         return believed(side, source, walk.port, hop.port), AWAY, hop
     return R.NONE, AWAY, hop
 
 
 def look_up(side: Side4, walk: Walk4) -> Reason:
-    """Route the destination; a missing route is told later, after the options."""
+    """Route the destination; the error about a missing route follows after the options."""
     header = walk.header
     walk.target = header.destination
     reason, walk.kind, walk.hop = route_input(side, walk, header.source, header.destination)
@@ -72,7 +72,7 @@ def look_up(side: Side4, walk: Walk4) -> Reason:
 
 
 def options(side: Side4, walk: Walk4) -> Reason:
-    """Check the options on arrival; let a source route lead on."""
+    """Check the options on arrival; follow a source route."""
     walk.options = KernelOptions()
     length = walk.header.header_length
     if length == FULL_HEADER:
@@ -90,16 +90,16 @@ def options(side: Side4, walk: Walk4) -> Reason:
 
 
 def _address_towards(side: Side4, walk: Walk4) -> int:
-    """Return the router's address that is recorded on arrival: the one meant, else the one towards the source."""
+    """Return the address recorded on arrival: the destination if it is the router's, else that towards the source."""
     if walk.kind is HERE:
         return walk.header.destination
     source = walk.header.source
     row = row_of(side, source)
     if row is not None:
         return side.links.address[row]
-    back = side.route(source) if source else None
-    routed = back is not None and back.kind == UNICAST
-    return side.source_by(back) if back is not None and routed else source_from(side, walk.port, source)
+    return_hop = side.route(source) if source else None
+    routed = return_hop is not None and return_hop.kind == UNICAST
+    return side.source_by(return_hop) if return_hop is not None and routed else source_from(side, walk.port, source)
 
 
 def _milliseconds(walk: Walk4) -> int:
@@ -112,7 +112,7 @@ def _source_route(side: Side4, walk: Walk4) -> Reason:
     if walk.kind is not HERE:
         routed = walk.kind is AWAY and walk.hop is not None and walk.hop.kind == UNICAST
         if routed and walk.options.strict:
-            walk.pointer = 16  # the destination: nobody but the route's next router may have it
+            walk.pointer = 16  # offset of the destination, which must be the route's next router
             return R.BAD_OPTION
         return R.NONE if routed else R.SOURCE_ROUTE_LOST
     at = walk.options.route
@@ -134,7 +134,7 @@ def _source_route(side: Side4, walk: Walk4) -> Reason:
 
 
 def deliver(side: Side4, walk: Walk4) -> Reason:
-    """Keep what is for the router; tell of missing routes; forward nothing that the link layer broadcast."""
+    """Drop packets for the router itself, without a route, or received as link-layer broadcasts."""
     if walk.kind is HERE:
         return R.LOCAL_DELIVERY
     if walk.kind is DIRECTED:
@@ -143,26 +143,26 @@ def deliver(side: Side4, walk: Walk4) -> Reason:
 
 
 def time_to_live(side: Side4, walk: Walk4) -> Reason:
-    """Look at the time to live; it is counted down when nothing else is in the way."""
+    """Check the time to live; `fit` decrements it after all other checks."""
     return R.TTL_EXPIRED if walk.header.ttl <= 1 else R.NONE
 
 
 def strict_route(side: Side4, walk: Walk4) -> Reason:
-    """Let a strict source route take no detour over a gateway."""
+    """Drop a packet with a strict source route whose next hop is a gateway."""
     assert walk.hop is not None
     return R.SOURCE_ROUTE_FAILED if walk.options.strict and walk.hop.via else R.NONE
 
 
 def fit(side: Side4, walk: Walk4) -> Reason:
-    """Refuse what is too long and must not be cut; else count down, redirect, finish the options and cut."""
+    """Drop a too long packet with DF; else decrement the TTL, send redirects, complete the options, fragment."""
     assert walk.hop is not None
     header, room = walk.header, side.room(walk.hop)
     if header.total_length > room and header.flags & DF:
         walk.mtu = room
         return R.FRAGMENTATION_NEEDED
     _, walk.packet = decrement_ttl(walk.packet)
-    back = walk.hop.port == walk.port and side.router.linux.send_redirects
-    if back and not walk.options.route and attached(side, walk.port, header.source):
+    may_redirect = walk.hop.port == walk.port and side.router.linux.send_redirects
+    if may_redirect and not walk.options.route and attached(side, walk.port, header.source):
         send_error(side, walk, redirect_to(walk.next_hop))
     head = bytearray(walk.packet[: header.header_length])
     if len(head) > FULL_HEADER:
@@ -173,31 +173,31 @@ def fit(side: Side4, walk: Walk4) -> Reason:
 
 
 def _address_by(side: Side4, walk: Walk4) -> int:
-    """Return the router's address that is recorded on leaving: by several next hops on one port that of the first."""
+    """Return the address recorded on departure; of several next hops on the port the first determines it."""
     assert walk.hop is not None
     return side.source_by(side.route_by(walk.hop.port, walk.target) or walk.hop)
 
 
 def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
-    """Return a packet in pieces; those of a later fragment keep all options, and the reserved flag is lost.
+    """Return a packet in fragments; those of a non-first fragment keep all options; the reserved flag is cleared.
 
-    None for a link below the smallest MTU. An offset beyond its 13 bits, which only a lying fragment asks for, runs
-    over into More Fragments.
+    Empty for a link below the smallest MTU. An offset above 13 bits, possible only for an inconsistent fragment,
+    overflows into More Fragments.
     """
     if len(packet) <= mtu:
         return (packet,)
     head = bytearray(packet[: 4 * (packet[0] & 15)])
     head[6] &= (DF | MF) << 5 | 31
-    first = not (head[6] & 31 or head[7])
+    is_first = not (head[6] & 31 or head[7])
     pieces = fragment(with_checksum(bytes(head) + packet[len(head) :]), mtu, keep_header_length=True).packets
     if not pieces:
         return ()
-    later = without_uncopied(head) if first else bytes(head[20:])
-    out, place = [pieces[0]], (head[6] & 31) << 8 | head[7]
-    for before, piece in pairwise(pieces):
-        place += (len(before) - len(head)) // 8
-        more = MF << 5 if place > LAST_PLACE else 0
-        out.append(with_checksum(piece[:6] + bytes([piece[6] | more]) + piece[7:20] + later + piece[len(head) :]))
+    options = without_uncopied(head) if is_first else bytes(head[20:])
+    out, offset = [pieces[0]], (head[6] & 31) << 8 | head[7]
+    for previous, piece in pairwise(pieces):
+        offset += (len(previous) - len(head)) // 8
+        carry = MF << 5 if offset > LAST_PLACE else 0
+        out.append(with_checksum(piece[:6] + bytes([piece[6] | carry]) + piece[7:20] + options + piece[len(head) :]))
     return tuple(out)
 
 
@@ -212,7 +212,7 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
             reply(side, walk, answer)
             return
         error = answer
-        if walk.header.protocol == UDP:  # the rest has gone when no port is found
+        if walk.header.protocol == UDP:  # the kernel has removed data behind the datagram when it finds no port
             at = walk.header.header_length
             walk.packet = walk.packet[: at + int.from_bytes(walk.packet[at + 4 : at + 6], "big")]
     if error is not None and may_tell_unrouted(side, walk.header.source, reason, walk.time_ns):
@@ -220,7 +220,7 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
 
 
 def reply(side: Side4, walk: Walk4, body: bytes) -> None:
-    """Send an ICMP reply to a packet for the router, its options along with it, in pieces where the link is short."""
+    """Send an ICMP reply to a packet for the router, with its options echoed, fragmented to the link's MTU."""
     kernel_options: KernelOptions = walk.options or KernelOptions()
     target, _ = reply_destination(walk.packet, kernel_options)
     source = walk.header.destination
@@ -232,7 +232,7 @@ def reply(side: Side4, walk: Walk4, body: bytes) -> None:
     if not may_tell4(side, target, body[0], 0, walk.time_ns):
         return
     if not any(body[:2] + body[4:]):
-        body = bytes(len(body))  # of the two zeros of one's complement the kernel always writes this one
+        body = bytes(len(body))  # of the two zeros in one's complement the kernel writes 0x0000
     ttl = own_ttl(target)
     message = write_packet(source, target, body, options=options, tos=walk.header.tos, ttl=ttl, protocol=ICMP)
     for piece in cut(message, side.room(hop)):
@@ -240,12 +240,12 @@ def reply(side: Side4, walk: Walk4, body: bytes) -> None:
 
 
 def own_ttl(target: int) -> int:
-    """Return the time to live of an own message: 1 to a group, also where a source route sends it there first."""
+    """Return the TTL of a message that the router generates: 1 for a multicast target (or first hop), else 64."""
     return 1 if target >> 28 == MULTICAST else 64
 
 
 def silent(side: Side4, walk: Walk4) -> bool:
-    """Say whether the kernel sends no error about a packet."""
+    """Say whether the kernel sends no error about this packet."""
     header = walk.header
     if walk.link_broadcast or walk.kind not in (HERE, AWAY) or header.fragment_offset:
         return True
@@ -256,7 +256,7 @@ def silent(side: Side4, walk: Walk4) -> bool:
 
 
 def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
-    """Send an ICMP error about the packet as it stands, its options along with it."""
+    """Send an ICMP error about the packet in its present state, with its options echoed."""
     if silent(side, walk):
         return
     kernel_options: KernelOptions = walk.options or KernelOptions()
@@ -287,7 +287,7 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
 
 
 def answers(side: Side4, port: int, sender: int, target: int) -> bool:
-    """Say whether the kernel answers an ARP request: for any of its own addresses, whichever port it came in by."""
+    """Say whether the kernel answers an ARP request: for all of its addresses, on any port."""
     reason, kind, _ = route_input(side, Walk(port, b"", 0, side.read), sender, target)
     return not reason and kind is HERE
 

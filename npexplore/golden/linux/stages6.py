@@ -1,7 +1,8 @@
-"""Where the Linux kernel's IPv6 forwarding departs from the RFCs, as recorded in tests/oracle.
+"""The Linux kernel's IPv6 forwarding where it differs from the RFCs, as recorded in tests/oracle.
 
-It looks into hop-by-hop options alone; says that there is no route about `unreachable` ones; sends packets for a
-link-local address back onto their link; and lets the unspecified address, as a source, go back by its port.
+Hop-by-hop options are the only extension header that it reads. Its error about an `unreachable` route is that of a
+missing route. It sends packets to a link-local address back onto their link. It forwards packets from the unspecified
+address if they leave by their incoming port.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ INTERFACE_SCOPE = 1
 
 
 def whole(side: Side6, walk: Walk6) -> Reason:
-    """Check the header; what may be a jumbogram keeps all that came."""
+    """Check the header; keep the bytes behind the payload if the packet may be a jumbogram."""
     frame = walk.packet
     reason = valid(side, walk)
     if not reason and walk.header.next_header == HOP_BY_HOP and not walk.header.payload_length:
@@ -47,16 +48,16 @@ def whole(side: Side6, walk: Walk6) -> Reason:
 
 
 def martians(side: Side6, walk: Walk6) -> Reason:
-    """Drop packets with an impossible address; the unspecified address may yet pass."""
+    """Drop packets with an invalid address; the unspecified address passes this stage."""
     source, destination = walk.header.source, walk.header.destination
     if address_kind(source) in (Kind.LOOPBACK, Kind.MULTICAST):
         return R.MARTIAN_SOURCE6
-    narrow = destination >> 120 == 0xFF and (destination >> 112 & 15) <= INTERFACE_SCOPE
-    return R.MARTIAN_DESTINATION6 if address_kind(destination) is Kind.LOOPBACK or narrow else R.NONE
+    interface_multicast = destination >> 120 == 0xFF and (destination >> 112 & 15) <= INTERFACE_SCOPE
+    return R.MARTIAN_DESTINATION6 if address_kind(destination) is Kind.LOOPBACK or interface_multicast else R.NONE
 
 
 def first_header(side: Side6, walk: Walk6) -> Reason:
-    """Look whether the hop-by-hop options are whole, and at no other extension header."""
+    """Check that the hop-by-hop options are complete; read no other extension header."""
     if walk.header.next_header != HOP_BY_HOP:
         return R.NONE
     size = len(walk.packet)
@@ -64,13 +65,13 @@ def first_header(side: Side6, walk: Walk6) -> Reason:
 
 
 def options(side: Side6, walk: Walk6) -> Reason:
-    """Look into the hop-by-hop options."""
-    there = walk.header.next_header == HOP_BY_HOP
-    return take_options(walk, read_hop_options(walk.packet) if there else HopOptions())
+    """Check the hop-by-hop options."""
+    present = walk.header.next_header == HOP_BY_HOP
+    return take_options(walk, read_hop_options(walk.packet) if present else HopOptions())
 
 
 def deliver(side: Side6, walk: Walk6) -> Reason:
-    """Keep what is for the router or for many."""
+    """Drop packets for the router itself and multicasts."""
     destination = walk.header.destination
     if address_kind(destination) is Kind.MULTICAST:
         return R.MULTICAST6
@@ -78,7 +79,7 @@ def deliver(side: Side6, walk: Walk6) -> Reason:
 
 
 def route(side: Side6, walk: Walk6) -> Reason:
-    """Find the route of the destination; a link-local one by its own link alone."""
+    """Find the route of the destination; a link-local one only on its link."""
     if address_kind(walk.header.destination) is Kind.LINK_LOCAL:
         walk.target = walk.header.destination
         walk.hop = side.route_by(walk.port, walk.target, walk.packet)
@@ -89,7 +90,7 @@ def route(side: Side6, walk: Walk6) -> Reason:
 
 
 def scope(side: Side6, walk: Walk6) -> Reason:
-    """Redirect the sender of a packet that goes back by its port; drop others that would leave their scope."""
+    """Send a redirect if a packet leaves by its incoming port; else drop packets whose source would leave its scope."""
     assert walk.hop is not None
     if walk.hop.port == walk.port:
         send_redirect(side, walk)
@@ -105,7 +106,7 @@ def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
     error = error_or_reply(side, walk, told_reason(reason), reply, linux=True)
     if error is None or not walk.tell:
         return
-    if reason is R.LOCAL_DELIVERY and error.type == UNREACHABLE:  # of UDP the rest has gone when no port is found
+    if reason is R.LOCAL_DELIVERY and error.type == UNREACHABLE:  # the kernel has removed data behind a UDP datagram
         message = carried_by(walk.packet, linux=True)
         at = message.at if isinstance(message, Carried) else SHORTEST
         walk.packet = walk.packet[: at + int.from_bytes(walk.packet[at + 4 : at + 6], "big")]
