@@ -1,6 +1,6 @@
-"""The internet checksum (RFC 1071) and its update when one word changes (RFC 1141, RFC 1624).
+"""The Internet checksum (RFC 1071), and its incremental update when one word changes (RFC 1141, RFC 1624).
 
-checksum = ~(one's complement sum of the 16-bit words); a header that holds its checksum sums to 0xffff
+checksum = ~(one's complement sum of the 16-bit words); a header with a correct checksum sums to 0xffff.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from npexplore.golden.columns import Packets
 
 
 def internet_checksum(data: bytes) -> int:
-    """Return the checksum of bytes as a number (RFC 1071 section 1); an odd last byte gets a zero behind it."""
+    """Return the checksum of bytes as a number (RFC 1071 section 1); odd lengths are padded with a zero byte."""
     if len(data) % 2:
         data = data + b"\0"
     total = sum(data[i] << 8 | data[i + 1] for i in range(0, len(data), 2))
@@ -23,7 +23,7 @@ def internet_checksum(data: bytes) -> int:
 def update_checksum(checksum: int, old: int, new: int) -> int:
     """Return a header's checksum after one 16-bit word changed: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
 
-    Equal to a checksum computed anew, unless all words are 0 after the change: then this is 0 and the other 0xffff.
+    Equal to a new computation, unless all words are 0 after the change: then this returns 0, a computation 0xffff.
 
     Args:
         checksum: the checksum before, 0 to 0xffff.
@@ -37,14 +37,14 @@ def update_checksum(checksum: int, old: int, new: int) -> int:
 
 
 def update_checksum_rfc1141(checksum: int, old: int, new: int) -> int:
-    """Return HC' = HC + m + ~m' (RFC 1141), which gives 0xffff where the checksum is 0 (RFC 1624 section 3)."""
+    """Return HC' = HC + m + ~m' (RFC 1141); 0xffff where the correct checksum is 0 (RFC 1624 section 3)."""
     total = checksum + old + (new ^ 0xFFFF)
     total = (total & 0xFFFF) + (total >> 16)
     return (total & 0xFFFF) + (total >> 16)
 
 
 def header_checksum_is_right(packet: bytes) -> bool:
-    """Return whether a packet has a whole IP header whose words sum to 0xffff (RFC 1071 section 1 (3))."""
+    """Say whether a packet has a complete IP header whose words sum to 0xffff (RFC 1071 section 1 (3))."""
     if len(packet) < 20:
         return False
     header_length = 4 * (packet[0] & 15)
@@ -68,7 +68,7 @@ def update_checksums(
 
 
 def header_checksums_are_right(packets: Packets) -> NDArray[np.bool_]:
-    """Return the verdict on each packet's header checksum."""
+    """Return whether each packet has a complete IP header with a correct checksum."""
     out = np.empty(len(packets), np.bool_)
     kernels.header_sums(packets.buffer, packets.words, packets.offset, packets.length, out)
     return out

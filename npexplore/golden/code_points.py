@@ -1,4 +1,4 @@
-"""Code points of the DS field by name, classes and colours behind them.
+"""DS field code points by name, and their classes and colours.
 
 AFxy = 8x + 2y (RFC 2597 section 6), EF = 46 (RFC 3246 section 2.7), CSx = 8x (RFC 2474 section 4.2.2), the default
 BE = 0 (RFC 2474 section 4.1).
@@ -15,7 +15,7 @@ DSCP: dict[str, int] = {
 }
 NAMES = {number: name for name, number in DSCP.items()}
 MAX_DSCP = 63  # six bits (RFC 2474 section 3)
-_ALIASES = {"DF": 0, "CS0": 0}  # other names of the default
+_ALIASES = {"DF": 0, "CS0": 0}  # other names of the default code point
 _ASSURED = ("AF1", "AF2", "AF3", "AF4")
 
 
@@ -35,12 +35,12 @@ def dscp_name(number: int) -> str:
 
 
 def class_dscp(name: str, colour: Colour = Colour.GREEN) -> int:
-    """Return the code point that a packet of a class gets: AF1..AF4 by colour (RFC 2597 section 2), others have one."""
+    """Return the code point of a class: AF1..AF4 depend on the colour (RFC 2597 section 2), others have one."""
     return DSCP[f"{name}{colour + 1}"] if name in _ASSURED else dscp_number(name)
 
 
 def class_of(number: int) -> tuple[str, Colour]:
-    """Return the class of a code point and the colour it stands for; one without a name is BE (RFC 2474 section 3)."""
+    """Return the class and colour of a code point; a code point without a name is BE (RFC 2474 section 3)."""
     name = NAMES.get(_checked(number), "BE")
     return (name[:3], Colour(int(name[3]) - 1)) if name.startswith("AF") else (name, Colour.GREEN)
 

@@ -1,6 +1,6 @@
-"""Many packets as columns: one buffer of bytes, and where in it each packet begins and how long it is.
+"""Many packets as columns: one buffer of bytes, with the offset and the length of each packet.
 
-Batch functions take `Packets`; a capture's file is a buffer as it is, so that nothing is copied.
+Batch functions take `Packets`. A capture file serves as the buffer itself, without a copy.
 """
 
 from collections.abc import Iterable, Iterator
@@ -70,6 +70,6 @@ class Packets:
 
     @property
     def words(self) -> NDArray[np.uint32]:
-        """The buffer as words of 4 bytes in the machine's order, one beginning at every byte: they overlap."""
+        """The buffer as overlapping 4-byte words in the host's byte order: word i begins at byte i."""
         buffer = self.buffer if len(self.buffer) >= _SHORTEST else np.zeros(_SHORTEST, np.uint8)
         return np.ndarray((len(buffer) - _SHORTEST + 1,), np.uint32, buffer, strides=(1,))

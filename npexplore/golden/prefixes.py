@@ -1,4 +1,4 @@
-"""A prefix of either version of IP as a pair: its first address, and how many leading bits are its own."""
+"""IPv4 and IPv6 prefixes as pairs (value, length): the first address, and the number of leading bits."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network
@@ -15,9 +15,9 @@ def pair_of(
     prefix: str | IPv4Network | IPv6Network, bits: int, network: type[IPv4Network] | type[IPv6Network],
     number: Callable[[str], int], text: Callable[[int], str],
 ) -> tuple[int, int]:  # fmt: skip
-    """Return (value, length) of a prefix of addresses of `bits`; text without a length is one address.
+    """Return (value, length) of a prefix of `bits`-bit addresses; text without a length is a single address.
 
-    number, text: an address read and written. Raises InputError for no prefix, or bits below its length.
+    number, text: parse and format an address. Raises InputError for invalid prefixes and bits set below the length.
     """
     if isinstance(prefix, network):
         return int(prefix.network_address), prefix.prefixlen
@@ -28,8 +28,8 @@ def pair_of(
         raise InputError(f"prefix length must be 0 to {bits}, got {prefix!r}")
     length = int(tail) if slash else bits
     value = number(head)
-    below = value & ((1 << bits - length) - 1)
-    if below:
-        nearest = f"{text(value - below)}/{length}"
+    host_bits = value & ((1 << bits - length) - 1)
+    if host_bits:
+        nearest = f"{text(value - host_bits)}/{length}"
         raise InputError(f"prefix {prefix!r} has bits set below its length; nearest: {nearest}")
     return value, length

@@ -1,7 +1,7 @@
-"""Pieces of datagrams for the router itself, put together as the Linux kernel does it, in both families.
+"""Reassembly of datagrams for the router itself as in the Linux kernel, for both families.
 
-offset and end are octets of the part that is cut; a datagram is whole when its pieces, none over another, fill it
-(RFC 5722; of IPv4 RFC 791 section 3.2 lets them lie over another, which the kernel does not).
+offset and end are octets of the fragmentable part. A datagram is complete when its fragments fill it without overlap
+(RFC 5722; RFC 791 section 3.2 allows overlaps in IPv4, the kernel does not).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 LONGEST = 0xFFFF
-MAX_BYTES = 4 << 20  # of pieces that wait, over all datagrams; each counts for PIECE_BYTES more than its data
+MAX_BYTES = 4 << 20  # of all waiting fragments; each counts as its data plus PIECE_BYTES
 PIECE_BYTES = 768
-NOT_CAPABLE, CONGESTION = 0, 3  # code points of ECN
+NOT_CAPABLE, CONGESTION = 0, 3  # ECN code points
 
 
 class Fragment(NamedTuple):
-    """A piece: its octets from offset to end, whether more follow, its ECN bits.
+    """A fragment: its octets from offset to end, whether more follow, its ECN bits.
 
-    head: what a family needs of a first one. size: of its packet; whole: that size if it must not be cut, else 0.
+    head: family-specific data of a first fragment. size: bytes of its packet; whole: this size if DF is set, else 0.
     """
 
     offset: int
@@ -35,10 +35,10 @@ class Fragment(NamedTuple):
 
 @dataclass
 class Datagram:
-    """What is there of a datagram: data by offset, and runs of data that came in order as begins and ends.
+    """The received fragments of a datagram: data by offset, and ranges of octets as begins and ends.
 
-    size: of the data that is there. head: that of the first piece. largest, uncut: the most of `size` and `whole` of
-    its pieces. arrivals: a family's count.
+    size: bytes received. head: that of the first fragment. largest, uncut: maximum `size` and `whole` of its fragments.
+    arrivals: a family's counter.
     """
 
     began_ns: int
@@ -55,7 +55,7 @@ class Datagram:
     arrivals: int = 0
 
     def place(self, begin: int, end: int) -> bool | None:
-        """Take a range of octets; False if it lies over others, None if it is there already."""
+        """Record a range of octets; return False if it overlaps others, None if it was received already."""
         at = bisect_right(self.begins, begin) - 1
         if at >= 0 and begin < self.ends[at]:
             return None if end <= self.ends[at] else False
@@ -69,7 +69,7 @@ class Datagram:
         return True
 
     def fits(self, end: int, more: bool) -> bool:
-        """Note an end of a piece, and whether it is the datagram's; False if that contradicts what is there."""
+        """Record the end of a fragment, the datagram's end unless `more`; return False for a contradiction."""
         if more and (end <= self.end or not self.last):
             self.end = max(self.end, end)
             return True
@@ -79,19 +79,19 @@ class Datagram:
         return True
 
     def joined(self) -> bytes:
-        """Return the data of a whole datagram."""
+        """Return the data of a complete datagram."""
         return b"".join(self.data[offset] for offset in sorted(self.data))
 
     @property
     def marked(self) -> int | None:
-        """The ECN bits that pieces add to those of the first one (RFC 3168 section 5.3), None: no sender sets them."""
+        """The ECN bits to add to those of the first fragment (RFC 3168 section 5.3), None for an invalid mixture."""
         if NOT_CAPABLE in self.ecn and len(self.ecn) > 1:
             return None
         return CONGESTION if CONGESTION in self.ecn else 0
 
 
 class Waiting:
-    """Datagrams of which pieces are there, for TIMEOUT_NS each; no message tells of those that never become whole."""
+    """Incomplete datagrams, each stored for TIMEOUT_NS; no message is sent about a timeout."""
 
     TIMEOUT_NS: ClassVar[int]
 
@@ -100,7 +100,7 @@ class Waiting:
         self._bytes = 0
 
     def of(self, key: Hashable, time_ns: int) -> Datagram | None:
-        """Return what is there of a datagram; None where there is no room for more."""
+        """Return the datagram of a key, a new one if there is none; None if there is no room for fragments."""
         while self._waiting:
             oldest = next(iter(self._waiting))
             if time_ns - self._waiting[oldest].began_ns <= self.TIMEOUT_NS:
@@ -113,17 +113,17 @@ class Waiting:
         return self._waiting[key]
 
     def forget(self, key: Hashable) -> None:
-        """Give up what is there of a datagram."""
+        """Discard a datagram."""
         datagram = self._waiting.pop(key)
         self._bytes -= datagram.size + PIECE_BYTES * len(datagram.data)
 
     def whole(self, key: Hashable, piece: Fragment) -> Datagram | None:
-        """Take a piece of a datagram that is there; return the datagram if it is whole now, and forget it.
+        """Add a fragment to a stored datagram; if the datagram is complete, remove and return it, else return None.
 
-        A piece that contradicts others ends its datagram; one that is there already changes nothing.
+        A contradictory or overlapping fragment discards its datagram; a duplicate changes nothing.
         """
-        datagram, (offset, end, more, data, ecn, head, size, uncut) = self._waiting[key], piece
-        placed = datagram.place(offset, end) if datagram.fits(end, more) and end > offset else False
+        datagram, (offset, end, more_fragments, data, ecn, head, size, size_if_df) = self._waiting[key], piece
+        placed = datagram.place(offset, end) if datagram.fits(end, more_fragments) and end > offset else False
         if placed is False:
             self.forget(key)
         if not placed:
@@ -133,7 +133,7 @@ class Waiting:
         self._bytes += len(data) + PIECE_BYTES
         datagram.ecn.add(ecn)
         datagram.head = datagram.head if offset else head
-        datagram.largest, datagram.uncut = max(datagram.largest, size), max(datagram.uncut, uncut)
+        datagram.largest, datagram.uncut = max(datagram.largest, size), max(datagram.uncut, size_if_df)
         if not datagram.last or datagram.head is None or datagram.size < datagram.end:
             return None
         self.forget(key)

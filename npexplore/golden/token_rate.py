@@ -1,6 +1,6 @@
-"""Rates as exact fractions of bytes (or packets) per nanosecond, so that tokens and links never round.
+"""Rates as exact fractions of bytes (or packets) per nanosecond, so that tokens and link times are not rounded.
 
-1 Gb/s = 1/8 byte per ns; 62,500 packets/s = 1/16,000 packet per ns
+1 Gb/s = 1/8 byte per ns; 62,500 packets/s = 1/16,000 packet per ns.
 """
 
 from fractions import Fraction
@@ -11,12 +11,12 @@ from npexplore.units import parse_rate
 
 Counted = Literal["bytes", "packets"]
 NS = 1_000_000_000
-MAX_UNITS = 1 << 60  # of any count in the smallest unit, so that sums of two stay in 63 bits
-FASTEST = 1 << 40  # numerator and denominator
+MAX_UNITS = 1 << 60  # largest amount in the smallest unit; the sum of two fits in 63 bits
+FASTEST = 1 << 40  # limit of numerator and denominator
 
 
 class TokenRate(NamedTuple):
-    """`numerator / denominator` of what is counted per nanosecond, in lowest terms.
+    """A rate of `numerator / denominator` bytes or packets per nanosecond, in lowest terms.
 
     Example:
         >>> from npexplore.golden import TokenRate
@@ -36,7 +36,7 @@ class TokenRate(NamedTuple):
 
     @classmethod
     def per_second(cls, value: "float | Fraction", counted: Counted = "bytes") -> "TokenRate":
-        """Return a rate per second, a float read as the decimal number of 12 digits that it stands for."""
+        """Return a rate from a number per second; a float is read as a decimal of 12 digits. Raises InputError."""
         exact = value if isinstance(value, Fraction) else Fraction(f"{positive('rate', value):.12g}")
         if exact <= 0:
             raise InputError(f"rate must be greater than 0, got {value}")
@@ -47,16 +47,16 @@ class TokenRate(NamedTuple):
 
     @property
     def fraction(self) -> Fraction:
-        """The rate as a number per nanosecond."""
+        """The rate per nanosecond."""
         return Fraction(self.numerator, self.denominator)
 
     def __str__(self) -> str:
-        """Write the rate as people do: `4 Mb/s`, `62500 pps`."""
+        """Return the rate as `4 Mb/s` or `62500 pps`."""
         per_s = float(self.fraction * NS)
         return f"{per_s:g} pps" if self.counted == "packets" else f"{8e-6 * per_s:g} Mb/s"
 
     def cost(self, length_bytes: int) -> int:
-        """Return what a packet takes, in units of 1/denominator."""
+        """Return the tokens that a packet consumes, in units of 1/denominator."""
         return (length_bytes if self.counted == "bytes" else 1) * self.denominator
 
     def scaled(self, subject: str, amount: int, *, zero: bool = False) -> int:

@@ -1,9 +1,9 @@
-"""What a golden function did for a packet: which words of which tables it moved, and its instructions by class.
+"""The work of a golden function for a packet: the words that it reads and writes by table, and instructions by class.
 
-A function that is to be counted tells a `Meter` while it runs. One packet's `Work` keeps its accesses in order; the
-`WorkColumns` of many packets hold sums, one integer column each, which a machine's program takes as operands:
-`TABLE_reads`, `TABLE_read_words`, `TABLE_writes`, `TABLE_write_words`, and one per instruction class. An access is one
-command to a memory and moves one burst of consecutive words; in which memory a table lies is the machine's choice.
+A function reports to a `Meter` while it runs. One packet's `Work` stores its accesses in order; the `WorkColumns` of
+many packets hold sums in integer columns, which a machine's program takes as operands: `TABLE_reads`,
+`TABLE_read_words`, `TABLE_writes`, `TABLE_write_words`, and one per instruction class. An access is one command to a
+memory and moves one burst of consecutive words; the machine decides in which memory a table is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,15 @@ from npexplore.golden.lookup.base import NO_READ, MemoryReads, Read
 
 Counts = Mapping[str, NDArray[np.int64]]
 
-# alu: add, subtract, logic, shift, compare; find_first_set: the number of the lowest bit that is set
+# alu: add, subtract, logic, shift, compare; find_first_set: index of the lowest set bit
 INSTRUCTIONS = ("alu", "branch", "find_first_set", "multiply", "divide")
-UNTOLD = -1  # which word of its table an access begins with
-MEMORY = "memory"  # the instruction that issues an access; one for each access
+UNTOLD = -1  # the place of an access whose first word is not reported
+MEMORY = "memory"  # instruction class of issuing an access; one per access
 _COUNTS = ("_reads", "_read_words", "_writes", "_write_words")
 
 
 class Access(NamedTuple):
-    """One command to a memory: the table's name, how many consecutive words, and whether it writes."""
+    """One command to a memory: the table's name, the number of consecutive words, and whether it writes."""
 
     table: str
     words: int = 1
@@ -35,10 +35,10 @@ class Access(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """What was done for one packet; `+` puts the work of two functions behind each other.
+    """The work for one packet; `+` concatenates the work of two functions.
 
-    instructions: times per class of INSTRUCTIONS; those that issue accesses (`memory`) are counted from the accesses.
-    places: the number of each access's first word in its table, UNTOLD where a function does not tell.
+    instructions: number per class of INSTRUCTIONS; class `memory` is counted from the accesses. places: the index of
+    each access's first word in its table, UNTOLD if the function does not report it.
     """
 
     accesses: tuple[Access, ...] = ()
@@ -57,8 +57,8 @@ class Work:
 
     def __add__(self, other: "Work") -> "Work":
         names = dict.fromkeys([*self.instructions, *other.instructions])
-        both = {name: self.instructions.get(name, 0) + other.instructions.get(name, 0) for name in names}
-        return Work(self.accesses + other.accesses, both, self.places + other.places)
+        totals = {name: self.instructions.get(name, 0) + other.instructions.get(name, 0) for name in names}
+        return Work(self.accesses + other.accesses, totals, self.places + other.places)
 
     @classmethod
     def of_reads(cls, reads: Iterable[Read], words: int = 1) -> "Work":
@@ -67,11 +67,11 @@ class Work:
         return cls(tuple(Access(read.table, words) for read in accesses), {}, tuple(read.word for read in accesses))
 
     def words(self, *tables: str) -> int:
-        """Return how many words were moved from and to these tables; all tables, if none is named."""
+        """Return the number of words read from and written to these tables; without names, of all tables."""
         return sum(access.words for access in self.accesses if not tables or access.table in tables)
 
     def counts(self) -> dict[str, int]:
-        """Return the sums under the names of columns, without tables not touched and classes not used."""
+        """Return the sums by column name, only of tables and classes in use."""
         sums: dict[str, int] = {}
         for table, words, write in self.accesses:
             kind = "write" if write else "read"
@@ -81,7 +81,7 @@ class Work:
 
 
 class Meter:
-    """Takes the work that a function reports while it runs; `work` is the sum so far."""
+    """Collects the work that a function reports while it runs; `work` is the sum so far."""
 
     def __init__(self) -> None:
         self._accesses: list[Access] = []
@@ -89,12 +89,12 @@ class Meter:
         self._instructions: dict[str, int] = {}
 
     def read(self, table: str, words: int = 1, at: int = UNTOLD) -> None:
-        """Count one access that reads so many consecutive words, the first of which has the number `at`."""
+        """Count an access that reads consecutive words. at: index of the first one in the table."""
         self._accesses.append(Access(table, words))
         self._places.append(at)
 
     def write(self, table: str, words: int = 1, at: int = UNTOLD) -> None:
-        """Count one access that writes so many consecutive words, the first of which has the number `at`."""
+        """Count an access that writes consecutive words. at: index of the first one in the table."""
         self._accesses.append(Access(table, words, True))
         self._places.append(at)
 
@@ -113,7 +113,7 @@ class Meter:
 class WorkColumns:
     """The work of many packets: `columns[name][i]` is a count of packet i. `+` adds packet by packet.
 
-    Two are equal if all counts are; a column that one does not have counts as zeros.
+    Two objects are equal if all counts are; a missing column equals zeros.
     """
 
     packets: int
@@ -129,7 +129,7 @@ class WorkColumns:
 
     @classmethod
     def of(cls, works: Sequence[Work]) -> "WorkColumns":
-        """Return the work of packets as columns."""
+        """Return the columns of the work of packets."""
         rows = [work.counts() for work in works]
         names = dict.fromkeys(name for row in rows for name in row)
         return cls(len(rows), {name: np.array([row.get(name, 0) for row in rows], np.int64) for name in names})
@@ -142,7 +142,7 @@ class WorkColumns:
         writes: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None,
         **instructions: NDArray[np.int64],
     ) -> "WorkColumns":
-        """Return columns from counts of accesses and words per table, and of instructions per class."""
+        """Return columns from (accesses, words) per table and instructions per class."""
         columns: dict[str, NDArray[np.int64]] = {MEMORY: np.zeros(packets, np.int64)}
         for kind, tables in (("read", reads), ("write", writes or {})):
             for table, (accesses, words) in tables.items():
@@ -188,11 +188,11 @@ class WorkColumns:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that have columns, in order of their first one."""
+        """The tables with columns, in the order of their first columns."""
         return tuple(dict.fromkeys(table for table, count in map(_table_and_count, self.columns) if count))
 
     def placed(self, memory: Mapping[str, str]) -> "WorkColumns":
-        """Return the same work with each table's counts under the name of the memory it lies in.
+        """Return the work with each table's counts under the name of the memory that holds the table.
 
         memory: table name to memory name; several may share one. Raises UnknownNameError for tables without work.
         """

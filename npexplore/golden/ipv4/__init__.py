@@ -1,1 +1,1 @@
-"""The IPv4 packet: header, addresses, options, fragments, ICMP errors; each rule with its clause."""
+"""IPv4 packets: header, addresses, options, fragments, ICMP errors; each rule with its clause."""

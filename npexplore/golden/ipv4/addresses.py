@@ -1,6 +1,6 @@
-"""IPv4 addresses and prefixes in the three forms users have: text, `ipaddress` objects, numbers; inside, numbers only.
+"""Converts IPv4 addresses and prefixes from text, `ipaddress` objects and numbers; the package uses numbers only.
 
-A prefix is a pair (value, length): its first address and its number of leading bits; the other bits of value are 0.
+A prefix is a pair (value, length): its first address and its number of leading bits; all other bits of value are 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,12 +40,12 @@ def address_number(address: Address) -> int:
 
 
 def address_text(number: int) -> str:
-    """Return dotted quads."""
+    """Return an address in dotted-decimal notation."""
     return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
 def prefix_pair(prefix: Prefix) -> tuple[int, int]:
-    """Return (value, length); text without a length is one address. Raises InputError."""
+    """Return (value, length); text without a length is a single address. Raises InputError."""
     return pair_of(prefix, 32, IPv4Network, address_number, address_text)
 
 
@@ -55,18 +55,18 @@ def prefix_text(value: int, length: int) -> str:
 
 
 def prefix_columns(prefixes: Iterable[Prefix]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return many prefixes as columns (value, length); raises InputError for the first that is wrong."""
-    every = list(prefixes)
-    value, length, read = plain_prefixes([one if isinstance(one, str) else "" for one in every])
-    for row in np.flatnonzero(~read).tolist():
-        value[row], length[row] = prefix_pair(every[row])
+    """Return many prefixes as columns (value, length); raises InputError for the first invalid one."""
+    prefix_list = list(prefixes)
+    value, length, is_plain = plain_prefixes([prefix if isinstance(prefix, str) else "" for prefix in prefix_list])
+    for row in np.flatnonzero(~is_plain).tolist():
+        value[row], length[row] = prefix_pair(prefix_list[row])
     return value, length
 
 
 def plain_prefixes(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
-    """Return texts as columns (value, length), and which are prefixes; those that are not have numbers of no meaning.
+    """Return texts as columns (value, length), and which texts are prefixes; the rows of others are undefined.
 
-    A character of all texts at a time: a million prefixes take half a second, one by one ten.
+    Parses one character of all texts at a time: a million prefixes take 0.5 s instead of 10 s.
     """
     try:
         column = np.array(texts, dtype=f"S{LONGEST_PREFIX + 1}")
@@ -75,23 +75,23 @@ def plain_prefixes(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np
     rows = len(column)
     number, value, length = (np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.full(rows, 32, np.int64))
     digits, field = np.zeros(rows, np.int8), np.zeros(rows, np.int8)  # field: 0 to 3 octets, 4 length, 5 past the end
-    good = np.char.str_len(column) == np.fromiter(map(len, texts), np.int64, rows)  # neither cut nor with zeros behind
-    for one in (*column.view(np.uint8).reshape(rows, column.itemsize).T, np.zeros(rows, np.uint8)):
-        digit, end = (one >= ord("0")) & (one <= ord("9")), (one == 0) & ((field == 3) | (field == 4))
-        closes = ((one == ord(".")) & (field < 3)) | ((one == ord("/")) & (field == 3)) | end
+    good = np.char.str_len(column) == np.fromiter(map(len, texts), np.int64, rows)  # not cut, no trailing nulls
+    for octet in (*column.view(np.uint8).reshape(rows, column.itemsize).T, np.zeros(rows, np.uint8)):
+        digit, end = (octet >= ord("0")) & (octet <= ord("9")), (octet == 0) & ((field == 3) | (field == 4))
+        closes = ((octet == ord(".")) & (field < 3)) | ((octet == ord("/")) & (field == 3)) | end
         fits = (digits > 0) & (number <= np.where(field < 4, 255, 32))
-        good &= (digit & (field < 5) & ((digits == 0) | (number > 0))) | (closes & fits) | ((one == 0) & (field == 5))
+        good &= (digit & (field < 5) & ((digits == 0) | (number > 0))) | (closes & fits) | ((octet == 0) & (field == 5))
         value = np.where(closes & (field < 4), value << 8 | number, value)
         length = np.where(closes & (field == 4), number, length)
         field = np.where(end, 5, field + closes).astype(np.int8)
-        number = np.where(closes, 0, np.where(digit, np.minimum(number * 10 + one - ord("0"), 1000), number))
+        number = np.where(closes, 0, np.where(digit, np.minimum(number * 10 + octet - ord("0"), 1000), number))
         digits = np.where(closes, 0, np.minimum(digits + digit, 100)).astype(np.int8)
     good &= (field == 5) & (value & ((1 << 32 - np.minimum(length, 32)) - 1) == 0)
     return value.astype(np.uint32), length.astype(np.uint8), good
 
 
 def address_column(addresses: "NDArray[np.integer] | Iterable[int]") -> NDArray[np.uint32]:
-    """Return a column of addresses as uint32, no copy if it is; raises InputError for other numbers."""
+    """Return a column of addresses as uint32, without a copy if it is; raises InputError for other numbers."""
     column = np.asarray(addresses if isinstance(addresses, np.ndarray) else list(addresses))
     if column.dtype == np.uint32:
         return np.ascontiguousarray(column)

@@ -1,4 +1,4 @@
-"""Messages of address resolution over Ethernet (RFC 826): who has an address, and the answer."""
+"""Reads and writes ARP messages over Ethernet (RFC 826): requests and replies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 REQUEST, REPLY = 1, 2
 SIZE = 28
-HARDWARE = frozenset({b"\x00\x01", b"\x00\x06"})  # Ethernet, and IEEE 802 networks, which are written the same
-FOR_IPV4 = b"\x08\x00\x06\x04"  # the protocol, and the octets of both kinds of addresses
+HARDWARE = frozenset({b"\x00\x01", b"\x00\x06"})  # Ethernet, and IEEE 802 networks with the same format
+FOR_IPV4 = b"\x08\x00\x06\x04"  # protocol type, and lengths of MAC and IPv4 addresses
 
 
 class Arp(NamedTuple):
-    """A message: its operation, who sends it (MAC and IPv4 address), whom it is about; a request has no target_mac."""
+    """An ARP message: operation, sender's MAC and IPv4 address, target's IPv4 and MAC address (0 in a request)."""
 
     operation: int
     sender_mac: bytes
@@ -21,7 +21,7 @@ class Arp(NamedTuple):
 
 
 def read_arp(packet: bytes) -> Arp | None:
-    """Return the message in a frame behind its head, None where it is none about IPv4 over Ethernet."""
+    """Return the message behind an Ethernet header, None if it is no ARP message about IPv4 over Ethernet."""
     if len(packet) < SIZE or packet[:2] not in HARDWARE or packet[2:6] != FOR_IPV4:
         return None
     operation = int.from_bytes(packet[6:8], "big")

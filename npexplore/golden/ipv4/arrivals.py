@@ -1,4 +1,4 @@
-"""What frame, header and addresses decide of many IPv4 frames, before they are looked up."""
+"""Decides many IPv4 frames at once by frame, header and addresses, before the route lookup."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from npexplore.golden.reasons import Reason
 from npexplore.golden.router.frames import Frames, words_of_macs
 from npexplore.golden.router.sides import Side4
 
-_BLOCK_BITS = 16  # addresses are sorted out by their upper bits before they are looked at
+_BLOCK_BITS = 16  # upper address bits by which ordinary addresses are recognized
 
 
 class Arrivals4:
-    """A verdict (uint8: a reason, GO or SLOW) and a destination for each frame; many_first: see `Rules`."""
+    """Returns a verdict (uint8: a reason, GO or SLOW) and a destination for each frame; many_first: see `Rules`."""
 
     def __init__(self, side: Side4, many_first: bool) -> None:
         rows, links = side.martians.prefixes, side.links
@@ -53,28 +53,28 @@ class Arrivals4:
         return verdict, destination
 
     def _check_sources(self, frames: Frames, verdict: NDArray[np.uint8], later: tuple[int, ...], answer: int) -> None:
-        """Give those an answer that came by another port than their source is routed to; `later`: who are looked at."""
+        """Set verdict `answer` for frames whose source is routed by another port. later: the verdicts to check."""
         rows = np.flatnonzero(np.isin(verdict, later))
         at = frames.packets.offset[rows][:, None] + ETHERNET + np.arange(12, 16)
         source = frames.packets.buffer[at].copy().view(">u4")[:, 0].astype(np.uint32)
-        towards = [hop.port if hop.kind == kernels.UNICAST_ROUTE else -1 for hop in self._side.hops]
+        port_of_hop = [hop.port if hop.kind == kernels.UNICAST_ROUTE else -1 for hop in self._side.hops]
         hop = self._side.lpm.lookup_many(source)
-        port = np.array([*towards, -1])[hop]  # the last one: no route
-        one = ~np.isin(hop, list(self._side.groups))
-        verdict[rows[one & (port != frames.port[rows])]] = answer
-        verdict[rows[~one]] = kernels.SLOW
+        port = np.array([*port_of_hop, -1])[hop]  # the last entry: no route
+        single_hop = ~np.isin(hop, list(self._side.groups))
+        verdict[rows[single_hop & (port != frames.port[rows])]] = answer
+        verdict[rows[~single_hop]] = kernels.SLOW
 
 
 def _notable_blocks(side: Side4) -> NDArray[np.bool_]:
-    """Return which blocks of 2^16 addresses hold one that is more than a host elsewhere."""
+    """Return which blocks of 2^16 addresses contain an address that is not a host elsewhere."""
     notable = np.zeros(1 << _BLOCK_BITS, np.bool_)
     notable[0] = notable[-1] = True
     notable[0xE000:0xF000] = True  # multicast
     for row in side.martians.prefixes:
-        first = row.value >> (32 - _BLOCK_BITS)
-        notable[first : first + max(1, 1 << _BLOCK_BITS >> row.length)] = True
+        first_block = row.value >> (32 - _BLOCK_BITS)
+        notable[first_block : first_block + max(1, 1 << _BLOCK_BITS >> row.length)] = True
     for port in side.router.ports:
         for address, length in port.subnets:
-            for one in (address, address & prefix_mask(length), *port.broadcasts):
-                notable[one >> (32 - _BLOCK_BITS)] = True
+            for special in (address, address & prefix_mask(length), *port.broadcasts):
+                notable[special >> (32 - _BLOCK_BITS)] = True
     return notable

@@ -1,4 +1,4 @@
-"""Kinds of destinations, and whether the router may forward to them (RFC 1812 sections 5.2.3, 5.3.4, 5.3.5)."""
+"""Classifies destinations, and decides whether the router may forward to them (RFC 1812 5.2.3, 5.3.4, 5.3.5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from npexplore.golden.reasons import Reason
 
 
 class Destination(IntEnum):
-    """Kinds of destinations, seen from a router with links."""
+    """The kind of a destination, relative to the router's links."""
 
     ELSEWHERE = 0  # a host that is not the router: to be forwarded
     LOCAL = 1  # an address of the router (section 5.2.3)
@@ -27,9 +27,9 @@ class Destination(IntEnum):
 
 @dataclass(frozen=True)
 class Links:
-    """The router's addresses as numbers with the prefix lengths of their networks: one row per port, then further ones.
+    """The router's addresses with the prefix lengths of their networks: a row per port, then rows of more addresses.
 
-    port: of each row; empty: there is none but the first row of each port.
+    port: of each row; empty: there is only the first row of each port.
     """
 
     address: tuple[int, ...]
@@ -38,11 +38,11 @@ class Links:
 
     @classmethod
     def of(cls, ports: Sequence[Sequence[tuple[int, int]]]) -> Links:
-        """Return the links of ports, each with its addresses and lengths, the first one first."""
-        more = [(number, *net) for number, nets in enumerate(ports) for net in nets[1:]]
-        rows = [(number, *nets[0]) for number, nets in enumerate(ports)] + more
+        """Return the links of ports, from the (address, length) pairs of each port."""
+        further_rows = [(number, *subnet) for number, subnets in enumerate(ports) for subnet in subnets[1:]]
+        rows = [(number, *subnets[0]) for number, subnets in enumerate(ports)] + further_rows
         number, address, length = zip(*rows, strict=True) if rows else ((), (), ())
-        return cls(address, length, number if more else ())
+        return cls(address, length, number if further_rows else ())
 
     def rows(self, port: int) -> Iterable[int]:
         """Return the rows of a port."""
@@ -53,7 +53,7 @@ class Links:
         return self.port[row] if self.port else row
 
     def holds(self, row: int, address: int) -> bool:
-        """Return whether an address lies in the network of a row."""
+        """Say whether an address is in the network of a row."""
         return (address ^ self.address[row]) & prefix_mask(self.length[row]) == 0
 
     def is_broadcast(self, address: int) -> bool:
@@ -65,7 +65,7 @@ class Links:
 
 
 def destination_kind(destination: int, links: Links) -> Destination:
-    """Return the kind of a destination. Networks of 31 and 32 bits have no broadcast addresses (RFC 3021 section 2)."""
+    """Return the kind of a destination. Prefixes of 31 and 32 bits have no broadcast addresses (RFC 3021 section 2)."""
     if destination == MAX_ADDRESS:
         return Destination.LIMITED_BROADCAST
     if destination >> 28 == 0b1110:
@@ -90,10 +90,10 @@ def destination_kinds(destination: NDArray[np.integer], links: Links) -> NDArray
 
 
 def delivery(kind: int, link_broadcast: bool, forward_directed: bool = False) -> Reason:
-    """Return why a packet to such a destination is not forwarded, NONE if it is.
+    """Return why a packet to this kind of destination is not forwarded, NONE if it is.
 
-    link_broadcast: it came as a broadcast or multicast of the link layer; then it must be one of IP (RFC 1812 section
-    5.3.4). forward_directed: the switch of RFC 2644 section 2, off by default.
+    link_broadcast: it was received as a link-layer broadcast or multicast; then its destination must be an IP broadcast
+    or multicast (RFC 1812 section 5.3.4). forward_directed: the switch of RFC 2644 section 2, off by default.
     """
     if kind == Destination.MULTICAST:
         return Reason.MULTICAST
@@ -112,5 +112,5 @@ def delivery_many(
     kind: NDArray[np.integer], link_broadcast: NDArray[np.bool_], forward_directed: bool = False
 ) -> NDArray[np.uint8]:
     """Return the reason code of each packet."""
-    answers = np.array([[delivery(k, b, forward_directed) for b in (False, True)] for k in Destination], np.uint8)
-    return np.asarray(answers[kind, np.asarray(link_broadcast, np.int64)])
+    reasons = np.array([[delivery(k, b, forward_directed) for b in (False, True)] for k in Destination], np.uint8)
+    return np.asarray(reasons[kind, np.asarray(link_broadcast, np.int64)])

@@ -1,7 +1,7 @@
 """The five fields that classify a packet: addresses, ports and protocol, of one header or as columns.
 
-Ports are those of TCP, UDP, UDP-Lite, DCCP and SCTP, whose headers begin with both; 0 where a packet has none: another
-protocol, a fragment that is not the first (RFC 791 section 3.2), or one that ends before them.
+Ports are those of TCP, UDP, UDP-Lite, DCCP and SCTP, whose headers begin with both. They are 0 for other protocols,
+non-first fragments (RFC 791 section 3.2), and packets that end before them.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ WITH_PORTS = tuple(PROTOCOLS[name] for name in ("tcp", "udp", "dccp", "sctp", "u
 
 
 class FiveTuple(NamedTuple, Generic[T]):
-    """Fields as numbers, or as columns of numbers.
+    """Five header fields as numbers, or as columns of numbers.
 
     Example:
         >>> from npexplore.golden import FiveTuple
@@ -60,7 +60,7 @@ def five_tuple(header: "FiveTuple[int] | Sequence[Address]") -> "FiveTuple[int]"
 
 
 def five_columns(headers: Columns) -> Columns:
-    """Return columns in the types of TYPES, not copied where they are; raises InputError for wrong shapes or values."""
+    """Return columns with the types of TYPES, without copies if they have them; raises InputError for wrong columns."""
     columns = []
     for name, bits, kind, values in zip(FIELDS, BITS, TYPES, headers, strict=True):
         column = np.asarray(values)
@@ -74,7 +74,7 @@ def five_columns(headers: Columns) -> Columns:
 
 
 def read_five_tuple(packet: bytes) -> "FiveTuple[int]":
-    """Return the five fields of a packet; all 0 for one below 20 bytes."""
+    """Return the five fields of a packet; all 0 for a packet below 20 bytes."""
     header = read_header(packet)
     source_port, destination_port = 0, 0
     at = header.header_length
@@ -87,13 +87,13 @@ def read_five_tuples(packets: Packets) -> Columns:
     """Return the five fields of many packets as columns."""
     header = read_headers(packets)
     at = header.header_length
-    there = np.isin(header.protocol, WITH_PORTS) & (header.fragment_offset == 0)
-    there &= (at >= SHORTEST) & (packets.length >= at + 4)
-    first = (packets.offset + at)[there]
+    has_ports = np.isin(header.protocol, WITH_PORTS) & (header.fragment_offset == 0)
+    has_ports &= (at >= SHORTEST) & (packets.length >= at + 4)
+    begin = (packets.offset + at)[has_ports]
 
     def port(start: int) -> NDArray[np.uint16]:
         column = np.zeros(len(packets), np.uint16)
-        column[there] = packets.buffer[first + start].astype(np.uint16) << 8 | packets.buffer[first + start + 1]
+        column[has_ports] = packets.buffer[begin + start].astype(np.uint16) << 8 | packets.buffer[begin + start + 1]
         return column
 
     source, destination = header.source.astype(np.uint32), header.destination.astype(np.uint32)

@@ -1,7 +1,7 @@
 """Fragmentation (RFC 791 section 3.2; RFC 1812 section 4.2.2.7).
 
-Pieces but the last carry a multiple of 8 bytes. The first keeps all options, the others those whose copied flag is set.
-A piece of a fragment keeps the fragment's place: its offset is added, and the last piece has More Fragments if it had.
+All fragments except the last carry a multiple of 8 bytes. The first keeps all options, the others only options with the
+copied flag. Fragments of a fragment add its offset, and the last one has More Fragments if the original had.
 """
 
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from npexplore.golden.ipv4.header import DF, MF, read_header, with_checksum
 from npexplore.golden.ipv4.options import NOP, raw_options, read_options
 from npexplore.golden.reasons import Reason
 
-COPIED = 128  # option types from here on are in every piece
+COPIED = 128  # option types from here on are in every fragment
 
 
 class Fragmented(NamedTuple):
-    """The packets to send, or the reason why there are none, with the MTU a sender must be told (RFC 1191)."""
+    """The packets to send, or the reason for a drop, with the MTU for the error to the sender (RFC 1191)."""
 
     reason: Reason
     packets: tuple[bytes, ...]
@@ -22,10 +22,11 @@ class Fragmented(NamedTuple):
 
 
 def fragment(packet: bytes, mtu: int, *, keep_header_length: bool = False, last_in_units: bool = False) -> Fragmented:
-    """Return a validated packet in pieces of at most `mtu` bytes; one that fits stays whole. Link padding is cut off.
+    """Return a validated packet in fragments of at most `mtu` bytes, or unchanged if it fits; without link padding.
 
-    keep_header_length: options that are not copied become No Operation instead of going, as the Linux kernel does it;
-    all headers are then equally long.
+    keep_header_length: options that are not copied become No Operation instead of being removed, as in the Linux
+    kernel; all headers then have the same length. last_in_units: the room for the last fragment's data, too, is rounded
+    down to a multiple of 8 bytes, as in Click.
     """
     header = read_header(packet)
     packet = packet[: header.total_length]
@@ -36,29 +37,29 @@ def fragment(packet: bytes, mtu: int, *, keep_header_length: bool = False, last_
     payload = packet[header.header_length :]
     if mtu - header.header_length < 8:
         return Fragmented(Reason.MTU_TOO_SMALL, (), mtu)
-    later = _later_header(packet[: header.header_length], keep_header_length)
+    later_head = _later_header(packet[: header.header_length], keep_header_length)
     pieces: list[bytes] = []
     head, done = packet[: header.header_length], 0
     while done < len(payload):
         room = (mtu - len(head)) // 8 * 8 if last_in_units else mtu - len(head)
         rest = len(payload) - done
         size = rest if rest <= room else room // 8 * 8
-        more = header.flags & MF if size == rest else MF
-        place = header.flags & ~MF & 7 | more
-        pieces.append(_piece(head, payload[done : done + size], place, header.fragment_offset + done // 8))
-        head, done = later, done + size
+        more_fragments = header.flags & MF if size == rest else MF
+        flags = header.flags & ~MF & 7 | more_fragments
+        pieces.append(_piece(head, payload[done : done + size], flags, header.fragment_offset + done // 8))
+        head, done = later_head, done + size
     return Fragmented(Reason.NONE, tuple(pieces))
 
 
 def _piece(head: bytes, data: bytes, flags: int, offset: int) -> bytes:
-    """Offsets beyond 13 bits, which only a lying fragment asks for, wrap as the field does."""
+    """Return a fragment; offsets above 13 bits, possible only for an inconsistent original, wrap."""
     total = (len(head) + len(data)).to_bytes(2, "big")
-    place = (flags << 13 | offset & 0x1FFF).to_bytes(2, "big")
-    return with_checksum(head[:2] + total + head[4:6] + place + head[8:] + data)
+    offset_word = (flags << 13 | offset & 0x1FFF).to_bytes(2, "big")
+    return with_checksum(head[:2] + total + head[4:6] + offset_word + head[8:] + data)
 
 
 def _later_header(head: bytes, keep_length: bool) -> bytes:
-    """Return the header of all pieces but the first: with the copied options alone."""
+    """Return the header of all fragments except the first: only with the copied options."""
     copied = b""
     for octets in raw_options(head) if not keep_length else ():
         copied += octets if octets[0] >= COPIED else b""

@@ -1,4 +1,4 @@
-"""The IPv4 header (RFC 791 section 3.1): read, and written with its checksum."""
+"""Reads the IPv4 header (RFC 791 section 3.1), and writes it with its checksum."""
 
 from typing import Generic, NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ SHORTEST = 20
 
 
 class Header(NamedTuple, Generic[T]):
-    """Fields as numbers, or as columns of numbers; header_length in bytes, fragment_offset in units of 8 bytes.
+    """Header fields as numbers, or as columns; header_length in bytes, fragment_offset in units of 8 bytes.
 
     Example:
         >>> from npexplore.golden import read_header, write_packet
@@ -78,7 +78,7 @@ def write_packet(
     ttl: int = 64,
     protocol: int = 17,
 ) -> bytes:
-    """Return a packet with right lengths and checksum; options are padded with End of Option List to whole words.
+    """Return a packet with correct lengths and checksum; End of Option List pads options to whole words.
 
     source, destination: addresses as integers. payload: bytes behind the header. options: bytes of options. tos:
     DSCP and ECN. identification, flags, fragment_offset: fields of fragments, the offset in units of 8 bytes. ttl,
@@ -95,7 +95,7 @@ def write_packet(
 
 
 def with_checksum(packet: bytes) -> bytes:
-    """Return a packet with a whole header, its checksum computed anew."""
+    """Return a packet with its header checksum computed anew; the header must be complete."""
     length = 4 * (packet[0] & 15)
     checksum = internet_checksum(packet[:10] + b"\0\0" + packet[12:length])
     return packet[:10] + checksum.to_bytes(2, "big") + packet[12:]

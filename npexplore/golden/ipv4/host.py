@@ -1,7 +1,7 @@
 """The router's own replies to packets for itself (RFC 1812 section 4.3.3.6 and 4.3.3.8, RFC 1122 section 3.2.2).
 
-Echo and time stamp requests are replied to; UDP finds no port open (RFC 1122 section 4.1.3.1), and other protocols are
-unknown here. TCP packets are not answered. Fragments are put together before (`reassembly`).
+Echo and timestamp requests get replies. No UDP port is open (RFC 1122 section 4.1.3.1), and other protocols are not
+supported: such packets get errors. TCP packets get no answer. Fragments are reassembled before (`reassembly`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHORTEST, ORIGINATE = 8, 12
 
 
 def host_answer(packet: bytes, time_ms: int) -> bytes | IcmpError | None:
-    """Return the ICMP message (type to data) that replies to a packet, the error it calls for, or None for silence."""
+    """Return the ICMP reply to a packet (type to data), the error about it, or None for no answer."""
     header = read_header(packet)
     data = packet[header.header_length : header.total_length]
     if header.protocol == ICMP:
@@ -29,9 +29,9 @@ def host_answer(packet: bytes, time_ms: int) -> bytes | IcmpError | None:
 
 
 def whole_datagram(data: bytes, ends: bytes, *, may_lack: bool = True) -> bool:
-    """Say whether a UDP datagram is whole and its checksum right (RFC 768); ends: its pseudo-header but the length.
+    """Say whether a UDP datagram is complete and its checksum correct (RFC 768). ends: pseudo header without length.
 
-    may_lack: 0 stands for no checksum.
+    may_lack: a checksum of 0 is allowed and means no checksum.
     """
     size = int.from_bytes(data[4:6], "big")
     if not SHORTEST <= size <= len(data):

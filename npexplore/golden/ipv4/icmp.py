@@ -1,4 +1,4 @@
-"""ICMP errors (RFC 792, RFC 1812 section 4.3): which one a dropped packet calls for, when to keep silent, its bytes."""
+"""ICMP errors (RFC 792, RFC 1812 section 4.3): the error for each drop reason, when none is sent, and its bytes."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -14,11 +14,11 @@ UNREACHABLE, REDIRECT, TIME_EXCEEDED, PARAMETER_PROBLEM = 3, 5, 11, 12
 ERROR_TYPES = frozenset({UNREACHABLE, 4, REDIRECT, TIME_EXCEEDED, PARAMETER_PROBLEM})  # 4: source quench
 ICMP = 1
 INTERNETWORK_CONTROL = 0xC0  # precedence 6
-LONGEST = 576  # bytes of an error with what it quotes (RFC 1812 section 4.3.2.3)
+LONGEST = 576  # bytes of an error with the quoted packet (RFC 1812 section 4.3.2.3)
 
 
 class IcmpError(NamedTuple):
-    """Type, code and the four bytes behind the checksum as a number."""
+    """An ICMP error: type, code, and the four bytes behind the checksum as a number."""
 
     type: int
     code: int
@@ -38,10 +38,10 @@ _ERRORS: dict[Reason, IcmpError] = {
 
 
 def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | None:
-    """Return the error that a drop calls for, None if the packet is dropped silently.
+    """Return the error for a drop reason, None for a silent drop.
 
-    mtu: of the next link, told with FRAGMENTATION_NEEDED (RFC 1191 section 4). pointer: the wrong octet's offset in the
-    header, told with BAD_OPTION.
+    mtu: of the next link, for FRAGMENTATION_NEEDED (RFC 1191 section 4). pointer: the wrong octet's offset in the
+    header, for BAD_OPTION.
     """
     error = _ERRORS.get(reason)
     if reason is Reason.FRAGMENTATION_NEEDED:
@@ -52,30 +52,30 @@ def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | 
 
 
 def redirect_to(gateway: int) -> IcmpError:
-    """Return the redirect for a host to a better first hop (RFC 1812 section 5.2.7.2: code 1)."""
+    """Return the redirect to a better first hop for a host (RFC 1812 section 5.2.7.2: code 1)."""
     return IcmpError(REDIRECT, 1, gateway)
 
 
 class Silence(IntEnum):
-    """Why no error may be sent about a packet (RFC 1812 section 4.3.2.7); MAY_ANSWER, which is false: one may."""
+    """Why no error may be sent about a packet (RFC 1812 section 4.3.2.7); MAY_ANSWER (false): an error may be sent."""
 
     MAY_ANSWER = 0
-    ABOUT_ERROR = 1  # the packet is an ICMP error itself
-    LATER_FRAGMENT = 2  # it is a fragment but not the first
-    BROADCAST = 3  # it was for many: an IP broadcast or multicast
-    LINK_BROADCAST = 4  # the link layer broadcast it
-    BAD_SOURCE = 5  # its source is no address of one host
+    ABOUT_ERROR = 1  # the packet is an ICMP error
+    LATER_FRAGMENT = 2  # it is a non-first fragment
+    BROADCAST = 3  # its destination is an IP broadcast or multicast
+    LINK_BROADCAST = 4  # it was a link-layer broadcast
+    BAD_SOURCE = 5  # its source is not the address of a single host
     INVALID = 6  # it failed validation
 
 
 def silence(packet: bytes, links: Links, martians: Martians, *, link_broadcast: bool = False) -> Silence:
-    """Return the rule that forbids an error about a packet."""
+    """Return the rule that forbids an error about a packet, MAY_ANSWER if no rule does."""
     if len(packet) < 20:
         return Silence.INVALID
     header = read_header(packet)
     if header.protocol == ICMP and header.fragment_offset == 0:
         kind = packet[header.header_length : header.header_length + 1]
-        if not kind or kind[0] in ERROR_TYPES:  # cut before its type it might be one
+        if not kind or kind[0] in ERROR_TYPES:  # a packet cut before its type may be an error
             return Silence.ABOUT_ERROR
     if header.fragment_offset:
         return Silence.LATER_FRAGMENT
@@ -83,9 +83,9 @@ def silence(packet: bytes, links: Links, martians: Martians, *, link_broadcast: 
         return Silence.BROADCAST
     if link_broadcast:
         return Silence.LINK_BROADCAST
-    source = martians.row(header.source)
-    ours = destination_kind(header.source, links)
-    if (source is not None and source.source) or ours not in (Destination.ELSEWHERE, Destination.LOCAL):
+    row = martians.row(header.source)
+    kind_of_source = destination_kind(header.source, links)
+    if (row is not None and row.source) or kind_of_source not in (Destination.ELSEWHERE, Destination.LOCAL):
         return Silence.BAD_SOURCE
     return Silence.MAY_ANSWER
 
@@ -93,22 +93,22 @@ def silence(packet: bytes, links: Links, martians: Martians, *, link_broadcast: 
 def icmp_error(
     error: IcmpError, packet: bytes, source: int, *, identification: int = 0, longest: int = LONGEST
 ) -> bytes:
-    """Return the IP packet that tells the sender of `packet` about an error.
+    """Return the IP packet with an error to the sender of `packet`.
 
-    source: the address of the port it leaves by (section 4.3.2.4). It quotes as much as `longest` bytes allow
-    (4.3.2.3), takes over the type of service with internetwork control as its precedence (4.3.2.5), and goes back by
-    a source route reversed, unless it complains of that option (4.3.2.6).
+    source: the address of the outgoing port (section 4.3.2.4). The error quotes as much as `longest` bytes allow
+    (4.3.2.3), copies the type of service with precedence internetwork control (4.3.2.5), and is sent by the reversed
+    source route, unless it is about that option (4.3.2.6).
     """
     header = read_header(packet)
     options = read_options(packet)
     route = options.find(LOOSE_ROUTE, STRICT_ROUTE)
-    wrong = error.rest >> 24
+    wrong_octet = error.rest >> 24
     about_route = error.type == PARAMETER_PROBLEM and (
-        (route is not None and route.offset <= wrong < route.offset + len(route.octets))
-        or (wrong == options.pointer and packet[wrong] in (LOOSE_ROUTE, STRICT_ROUTE))  # a second one
+        (route is not None and route.offset <= wrong_octet < route.offset + len(route.octets))
+        or (wrong_octet == options.pointer and packet[wrong_octet] in (LOOSE_ROUTE, STRICT_ROUTE))  # a second route
     )
-    destination, back = (header.source, b"") if about_route else reversed_source_route(packet, options)
-    room = longest - 20 - len(back) - -len(back) % 4 - 8
+    destination, return_route = (header.source, b"") if about_route else reversed_source_route(packet, options)
+    room = longest - 20 - len(return_route) - -len(return_route) % 4 - 8
     quoted = packet[: header.total_length][: max(room, 0)]
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + quoted
     body = body[:2] + internet_checksum(body).to_bytes(2, "big") + body[4:]
@@ -116,7 +116,7 @@ def icmp_error(
         source,
         destination,
         body,
-        options=back,
+        options=return_route,
         tos=header.tos & 0x1E | INTERNETWORK_CONTROL,
         identification=identification,
         protocol=ICMP,

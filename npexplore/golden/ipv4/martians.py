@@ -1,4 +1,4 @@
-"""Martian addresses (RFC 1812 section 5.3.7): invalid as a source, or not to be forwarded to as a destination.
+"""Martian addresses (RFC 1812 section 5.3.7): invalid as source, or not to be forwarded to as destination.
 
 The list is in data/martians.toml, each prefix with its clause; the longest prefix that contains an address decides.
 """
@@ -19,7 +19,7 @@ from npexplore.paths import share
 
 @dataclass(frozen=True)
 class MartianPrefix:
-    """One row of the list: whether an address in it is wrong as a source, as a destination, and who says so."""
+    """One row of the list: whether its addresses are invalid as source and as destination, and the clause."""
 
     value: int
     length: int
@@ -35,7 +35,7 @@ class Martians:
     prefixes: tuple[MartianPrefix, ...]
 
     def row(self, address: int) -> MartianPrefix | None:
-        """Return the longest prefix of the list that holds an address."""
+        """Return the longest prefix of the list that contains an address, None if none does."""
         for prefix in self.prefixes:
             if address & prefix_mask(prefix.length) == prefix.value:
                 return prefix
@@ -44,7 +44,7 @@ class Martians:
 
 @cache
 def martian_list(profile: str = "rfc1812") -> Martians:
-    """Return the list of a profile; raises UnknownNameError."""
+    """Return the martian list of a profile; raises UnknownNameError."""
     rows = tomllib.loads(share("data", "martians.toml").read_text(encoding="utf-8"))["prefix"]
     one_of("profile", profile, {name for row in rows for name in row["profiles"]})
     prefixes = [

@@ -1,6 +1,6 @@
-"""Options of a header (RFC 791 section 3.1, RFC 2113): found, and checked before anything is done with them.
+"""Parses, checks and writes the options of an IPv4 header (RFC 791 section 3.1, RFC 2113).
 
-A fault is given as the offset of the wrong octet in the header, to which a Parameter Problem points (RFC 792).
+A fault is the offset in the header of the wrong octet, to which a Parameter Problem points (RFC 792).
 """
 
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from npexplore.golden.ipv4.header import SHORTEST, with_checksum
 
 END, NOP, RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE, ROUTER_ALERT = 0, 1, 7, 68, 131, 137, 148
 ONCE = {RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE}  # "appears at most once in a datagram"
-TS_ONLY, TS_ADDRESS, TS_PRESPECIFIED = 0, 1, 3  # flags of the time stamp option
+TS_ONLY, TS_ADDRESS, TS_PRESPECIFIED = 0, 1, 3  # flags of the timestamp option
 
 
 class Option(NamedTuple):
-    """One option: its type, its first octet's offset in the header, all its octets."""
+    """One option: its type, the offset of its first octet in the header, all its octets."""
 
     kind: int
     offset: int
@@ -31,18 +31,18 @@ class Option(NamedTuple):
 
 
 class Options(NamedTuple):
-    """The options of a header up to the first fault; `pointer`: offset of the wrong octet, None if all is right."""
+    """The options of a header up to the first fault; `pointer`: offset of the wrong octet, None without a fault."""
 
     options: tuple[Option, ...]
     pointer: int | None
 
     def find(self, *kinds: int) -> Option | None:
-        """Return the first option of some kinds."""
+        """Return the first option of one of these kinds, None without one."""
         return next((option for option in self.options if option.kind in kinds), None)
 
 
 def raw_options(packet: bytes) -> list[bytes]:
-    """Return the octets of each option but No Operation, up to the first wrong length; nothing else is checked."""
+    """Return the octets of each option except No Operation, up to the first wrong length, without further checks."""
     length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
     options: list[bytes] = []
     at = SHORTEST
@@ -57,7 +57,7 @@ def raw_options(packet: bytes) -> list[bytes]:
 
 
 def read_options(packet: bytes) -> Options:
-    """Return the options of a packet that passed validation, with the first fault of any."""
+    """Return the options of a validated packet, up to the first fault."""
     length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
     options: list[Option] = []
     at = SHORTEST
@@ -79,30 +79,30 @@ def read_options(packet: bytes) -> Options:
 
 
 def option_fault(packet: bytes) -> int:
-    """Return the place in the header of the first wrong octet of the options, -1 for none."""
+    """Return the offset in the header of the first wrong octet of the options, -1 for none."""
     pointer = read_options(packet).pointer
     return -1 if pointer is None else pointer
 
 
 def option_faults(packets: Packets) -> NDArray[np.int16]:
-    """Return the same for each packet."""
+    """Return the offset of the first wrong octet of each packet's options, -1 for none."""
     out = np.empty(len(packets), np.int16)
     kernels.faults(packets.buffer, packets.offset, packets.length, out)
     return out
 
 
 def _fault(option: Option, before: list[Option]) -> int | None:
-    """Return which octet of an option is wrong: 0 its type, 1 its length, 2 its pointer, 3 overflow and flags."""
+    """Return the index of an option's wrong octet: 0 type, 1 length, 2 pointer, 3 overflow and flags; None for none."""
     kind, octets = option.kind, option.octets
-    same = {LOOSE_ROUTE, STRICT_ROUTE} if kind in (LOOSE_ROUTE, STRICT_ROUTE) else {kind}
-    if kind in ONCE and any(other.kind in same for other in before):
+    exclusive_kinds = {LOOSE_ROUTE, STRICT_ROUTE} if kind in (LOOSE_ROUTE, STRICT_ROUTE) else {kind}
+    if kind in ONCE and any(earlier.kind in exclusive_kinds for earlier in before):
         return 0
     if kind in (RECORD_ROUTE, LOOSE_ROUTE, STRICT_ROUTE):
         if len(octets) < 3:
             return 1
         if octets[2] < 4:
             return 2
-        # room for less than an address is an error where something is still to be written
+        # a slot that is smaller than an address is an error if it is still to be written
         return 2 if kind == RECORD_ROUTE and len(octets) - 3 < octets[2] <= len(octets) else None
     if kind == TIMESTAMP:
         return _timestamp_fault(octets)
@@ -125,15 +125,15 @@ def _timestamp_fault(octets: bytes) -> int | None:
 
 
 class SourceRoute(NamedTuple):
-    """Where a source route leads next: strict or loose; next_hop None where it is at its end."""
+    """The state of a source route: strict or loose, and the next address, None at its end."""
 
     strict: bool
     next_hop: int | None
-    pointer: int | None  # of a fault
+    pointer: int | None  # offset of the wrong octet, None without a fault
 
 
 def next_of_source_route(packet: bytes, options: Options) -> SourceRoute | None:
-    """Return the next address of a source route whose present one is this router; None without a source route.
+    """Return the next address of a source route whose current address is this router; None without a source route.
 
     For packets whose destination is an address of the router (RFC 791 section 3.1, RFC 1812 section 5.2.4.1).
     """
@@ -158,11 +158,11 @@ def forward_options(
     *,
     follow: bool = False,
 ) -> bytes:
-    """Return the packet with its options as a router leaves them, and the checksum that fits.
+    """Return the packet with its options updated by this router, and its new checksum.
 
-    address: of the port it leaves by, recorded in routes and time stamps. own: all addresses of the router, for
-    prespecified time stamps. time_ms: milliseconds since midnight UT. follow: the source route takes a step; the
-    destination becomes its next address. The faults that `read_options` finds must not be there.
+    address: of the outgoing port, recorded in routes and timestamps. own: all addresses of the router, for prespecified
+    timestamps. time_ms: milliseconds since midnight UT. follow: advance the source route; the destination becomes its
+    next address. The options must have no fault that `read_options` reports.
     """
     header = bytearray(packet[: 4 * (packet[0] & 15)])
     here = address.to_bytes(4, "big")
@@ -190,7 +190,7 @@ def _stamp(header: bytearray, option: Option, here: bytes, own: "frozenset[int] 
     pointer = header[start + 2]
     if pointer > len(option.octets):
         if flag != TS_PRESPECIFIED:
-            header[start + 3] += 0x10  # one more router had no room
+            header[start + 3] += 0x10  # overflow: another router without a free slot
     elif flag == TS_ONLY:
         _write(header, start, time)
     elif flag == TS_ADDRESS:
@@ -202,9 +202,9 @@ def _stamp(header: bytearray, option: Option, here: bytes, own: "frozenset[int] 
 
 
 def reversed_source_route(packet: bytes, options: Options) -> tuple[int, bytes]:
-    """Return the destination and the option that lead back to the source along what a source route recorded.
+    """Return the destination and the option of the reversed source route, by its recorded hops.
 
-    Without a recorded hop that is the source itself and no option (RFC 1812 section 4.3.2.6, RFC 1122 section 3.2.1.8).
+    Without recorded hops: the source, and no option (RFC 1812 section 4.3.2.6, RFC 1122 section 3.2.1.8).
     """
     source = packet[12:16]
     route = options.find(LOOSE_ROUTE, STRICT_ROUTE)
@@ -212,5 +212,5 @@ def reversed_source_route(packet: bytes, options: Options) -> tuple[int, bytes]:
     hops = [recorded[i : i + 4] for i in range(0, len(recorded) - 3, 4)][::-1]
     if not route or not hops:
         return int.from_bytes(source, "big"), b""
-    back = b"".join([*hops[1:], source])
-    return int.from_bytes(hops[0], "big"), bytes([route.kind, 3 + len(back), 4]) + back
+    addresses = b"".join([*hops[1:], source])
+    return int.from_bytes(hops[0], "big"), bytes([route.kind, 3 + len(addresses), 4]) + addresses

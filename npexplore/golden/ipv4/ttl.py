@@ -1,4 +1,4 @@
-"""Time to live (RFC 1812 section 5.3.1): one less for each router; nothing is forwarded with none left."""
+"""Time to live (RFC 1812 section 5.3.1): each router decrements it; a packet with none left is not forwarded."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,15 @@ def decrement_ttl(packet: bytes) -> tuple[Reason, bytes]:
         return Reason.TOO_SHORT, packet
     if packet[8] <= 1:
         return Reason.TTL_EXPIRED, packet
-    old = packet[8] << 8 | packet[9]
-    checksum = update_checksum(packet[10] << 8 | packet[11], old, old - 0x100)
+    old_word = packet[8] << 8 | packet[9]
+    checksum = update_checksum(packet[10] << 8 | packet[11], old_word, old_word - 0x100)
     return Reason.NONE, packet[:8] + bytes([packet[8] - 1, packet[9]]) + checksum.to_bytes(2, "big") + packet[12:]
 
 
 def decrement_ttls(packets: Packets, *, in_place: bool = False) -> tuple[NDArray[np.uint8], Packets]:
-    """Return reason codes and the changed packets, a copy unless `in_place` allows to write into the buffer.
+    """Return reason codes and the changed packets: a copy, or with `in_place` the same buffer.
 
-    Raises InputError for `in_place` on a buffer that cannot be written to, as that of a mapped file.
+    Raises InputError for `in_place` with a read-only buffer, such as a mapped file.
     """
     if in_place and not packets.buffer.flags.writeable:
         raise InputError("in_place must have a buffer that can be written to, got a read-only one")

@@ -1,7 +1,7 @@
-"""The tests a header must pass before anything else is done with it (RFC 1812 section 5.2.2).
+"""Validates the IPv4 header before all other processing (RFC 1812 section 5.2.2).
 
-In this order: link length, version, header length, total length, checksum. The checksum comes last, because only then
-it is known which bytes it covers; what fails any test is dropped silently, so that the order shows in the reason alone.
+The order is: link length, version, header length, total length, checksum. The checksum is last because the bytes that
+it covers are known only then. A packet that fails any test is dropped silently, so the order affects only the reason.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from npexplore.golden.reasons import Reason
 
 
 def validate_ipv4(packet: bytes) -> Reason:
-    """Return the reason to drop a packet as the link handed it over (padding may follow it), Reason.NONE for none."""
+    """Return the reason to drop a packet from the link (padding may follow it), Reason.NONE if it is valid."""
     if len(packet) < SHORTEST:
         return Reason.TOO_SHORT
     header = read_header(packet)

@@ -1,1 +1,1 @@
-"""IPv6: addresses, header, extension headers, validation, hop limit, ICMPv6 errors, one packet's way."""
+"""IPv6: addresses, header, extension headers, validation, hop limit, ICMPv6 messages, stages of the router."""

@@ -1,7 +1,7 @@
-"""IPv6 addresses and prefixes (RFC 4291) in the three forms users have: text, `ipaddress` objects, numbers.
+"""Converts IPv6 addresses and prefixes (RFC 4291) from text, `ipaddress` objects and numbers.
 
-Inside, numbers only; a column of addresses has two words of 64 bits a row, the upper one first. A prefix is a pair
-(value, length) as in IPv4.
+The package uses numbers only; a column of addresses has two 64-bit words per row, the upper one first. A prefix is a
+pair (value, length) as in IPv4.
 """
 
 import socket
@@ -43,12 +43,12 @@ def address_number(address: Address) -> int:
 
 
 def address_text(number: int) -> str:
-    """Return the short form of RFC 5952."""
+    """Return an address in the text form of RFC 5952."""
     return str(IPv6Address(number))
 
 
 def prefix_pair(prefix: Prefix) -> tuple[int, int]:
-    """Return (value, length); text without a length is one address. Raises InputError."""
+    """Return (value, length); text without a length is a single address. Raises InputError."""
     return pair_of(prefix, BITS, IPv6Network, address_number, address_text)
 
 
@@ -64,39 +64,39 @@ def column_of(numbers: Iterable[int]) -> NDArray[np.uint64]:
 
 
 def numbers_of(column: NDArray[np.uint64]) -> list[int]:
-    """Return a column's addresses as numbers."""
+    """Return the addresses of a column as Python integers."""
     return [high << 64 | low for high, low in column.tolist()]
 
 
 def prefix_columns(prefixes: Iterable[Prefix]) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Return many prefixes as columns (value, length); raises InputError for the first that is wrong."""
-    every = list(prefixes)
-    value, length, read = plain_prefixes([one if isinstance(one, str) else "" for one in every])
-    for row in np.flatnonzero(~read).tolist():
-        number, length[row] = prefix_pair(every[row])
+    """Return many prefixes as columns (value, length); raises InputError for the first invalid one."""
+    prefix_list = list(prefixes)
+    value, length, is_plain = plain_prefixes([prefix if isinstance(prefix, str) else "" for prefix in prefix_list])
+    for row in np.flatnonzero(~is_plain).tolist():
+        number, length[row] = prefix_pair(prefix_list[row])
         value[row] = number >> 64, number & _LOW
     return value, length
 
 
 def plain_prefixes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.bool_]]:
-    """Return texts as columns (value, length), and which are prefixes; others have numbers of no meaning."""
-    octets, lengths, nothing = [], [], bytes(BITS // 8)
+    """Return texts as columns (value, length), and which texts are prefixes; the rows of others are undefined."""
+    octets, lengths, zero_address = [], [], bytes(BITS // 8)
     for text in texts:
         head, slash, tail = text.partition("/")
         lengths.append(_LENGTHS.get(slash + tail, -1))
         try:
             octets.append(socket.inet_pton(socket.AF_INET6, head))
         except (OSError, ValueError):  # ValueError: a null character in the text
-            octets.append(nothing)
+            octets.append(zero_address)
             lengths[-1] = -1
     value = np.frombuffer(b"".join(octets), ">u8").astype(np.uint64).reshape(-1, 2)
     length = np.array(lengths, np.int64)
-    below = value & ~column_of([mask_of(bits) for bits in range(BITS + 1)])[length]
-    return value, length.astype(np.uint8), (length >= 0) & ~below.any(axis=1)
+    host_bits = value & ~column_of([mask_of(bits) for bits in range(BITS + 1)])[length]
+    return value, length.astype(np.uint8), (length >= 0) & ~host_bits.any(axis=1)
 
 
 def address_column(addresses: "NDArray[np.uint64] | Iterable[int]") -> NDArray[np.uint64]:
-    """Return addresses as uint64 of shape (n, 2), without a copy if they are; raises InputError for anything else."""
+    """Return addresses as uint64 of shape (n, 2), without a copy if they are; raises InputError for other values."""
     if isinstance(addresses, np.ndarray) and addresses.ndim == 2:
         if addresses.dtype != np.uint64 or addresses.shape[1] != 2:
             got = f"{addresses.dtype} of shape {addresses.shape}"

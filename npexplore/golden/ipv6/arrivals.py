@@ -1,4 +1,4 @@
-"""What frame, header and addresses decide of many IPv6 frames, before they are looked up."""
+"""Decides many IPv6 frames at once by frame, header and addresses, before the route lookup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from npexplore.golden.router.sides import Side6
 
 
 class Arrivals6:
-    """A verdict (uint8: a reason, GO or SLOW) and a destination for each frame; whole_chain: see `Rules`."""
+    """Returns a verdict (uint8: a reason, GO or SLOW) and a destination for each frame; whole_chain: see `Rules`."""
 
     def __init__(self, side: Side6, whole_chain: bool) -> None:
         self._side, self._mac, self._whole_chain = side, words_of_macs(side.router.ports), whole_chain

@@ -1,4 +1,4 @@
-"""Neighbour solicitations and advertisements (RFC 4861 sections 4.3 and 4.4): who has an address, and the answer."""
+"""Reads and writes neighbour solicitations and advertisements (RFC 4861 sections 4.3 and 4.4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOLICITED_NODES = (0xFF02 << 112) | (1 << 32) | (0xFF << 24)
 
 
 class Message(NamedTuple):
-    """A solicitation or advertisement: its ends, the address that it is about, and the MAC address that it tells."""
+    """A solicitation or advertisement: source, destination, target address, and MAC address (empty: no option)."""
 
     kind: int
     source: int
@@ -37,13 +37,13 @@ def multicast_mac(address: int) -> bytes:
 
 
 def read_message(packet: bytes) -> Message | None:
-    """Return the message that is a packet, None where it is none or fails RFC 4861 sections 7.1.1 and 7.1.2."""
+    """Return the message in a packet, None if there is none or it fails RFC 4861 sections 7.1.1 and 7.1.2."""
     header, body = read_header(packet), packet[SHORTEST:]
     if header.next_header != ICMP6 or header.hop_limit != HOP_LIMIT or len(body) < FIXED:
         return None
     source, destination, target = header.source, header.destination, int.from_bytes(body[8:24], "big")
-    wrong = checksum(source, destination, body[:2] + bytes(2) + body[4:]) != int.from_bytes(body[2:4], "big")
-    if body[0] not in (SOLICITATION, ADVERTISEMENT) or body[1] or wrong or target >> 120 == 0xFF:
+    bad_checksum = checksum(source, destination, body[:2] + bytes(2) + body[4:]) != int.from_bytes(body[2:4], "big")
+    if body[0] not in (SOLICITATION, ADVERTISEMENT) or body[1] or bad_checksum or target >> 120 == 0xFF:
         return None
     mac, at = b"", FIXED
     while at < len(body):
@@ -53,16 +53,16 @@ def read_message(packet: bytes) -> Message | None:
         if body[at] == (SOURCE_MAC if body[0] == SOLICITATION else TARGET_MAC) and not mac:
             mac = body[at + 2 : at + 8]
         at += size
-    many, flags = destination >> 120 == 0xFF, body[4]
+    to_multicast, flags = destination >> 120 == 0xFF, body[4]
     if body[0] == SOLICITATION and not source and (mac or destination != solicited_node(target)):
         return None
-    if body[0] == ADVERTISEMENT and many and flags & SOLICITED:
+    if body[0] == ADVERTISEMENT and to_multicast and flags & SOLICITED:
         return None
     return Message(body[0], source, destination, target, mac, flags)
 
 
 def write_message(message: Message) -> bytes:
-    """Return the packet of a message."""
+    """Return the IPv6 packet of a message."""
     kind = SOURCE_MAC if message.kind == SOLICITATION else TARGET_MAC
     option = bytes([kind, 1]) + message.mac if message.mac else b""
     body = bytes([message.kind, 0, 0, 0, message.flags, 0, 0, 0]) + message.target.to_bytes(16, "big") + option

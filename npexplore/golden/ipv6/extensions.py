@@ -1,9 +1,9 @@
-"""Extension headers (RFC 8200 section 4): the chain behind the IPv6 header, walked to what it carries.
+"""Parses the chain of extension headers (RFC 8200 section 4) from the IPv6 header to the transport protocol.
 
-A header is (length field + 1) * 8 bytes long; the fragment header 8 (section 4.5), the authentication header
-(length field + 2) * 4 (RFC 4302 section 2.2). The chain ends with a header that is none of them, with encrypted
-payload (RFC 4303), and with a fragment that is not the first, behind which stands no header (section 4.5). Hop-by-hop
-options behind a payload length of 0 are a jumbogram, which has at least 65,536 bytes (RFC 2675 section 3).
+A header has (length field + 1) * 8 bytes; the fragment header has 8 (section 4.5), the authentication header
+(length field + 2) * 4 (RFC 4302 section 2.2). The chain ends at any other header, at encrypted payload (RFC 4303), and
+at a non-first fragment, behind which there is no header (section 4.5). A packet with hop-by-hop options and a payload
+length of 0 is a jumbogram, which has at least 65,536 bytes (RFC 2675 section 3).
 """
 
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -24,9 +24,9 @@ CHAINED = frozenset({HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_
 
 
 class Chain(NamedTuple, Generic[T]):
-    """Why the chain is wrong (0: it is not), where (offset in the packet), the protocol it ends with and where that is.
+    """The fault of a chain (0: none) and its offset in the packet; the protocol at its end and the offset of that.
 
-    headers: how many extension headers there are. Of a packet that fails `validate`, the reason alone.
+    headers: number of extension headers. For a packet that fails `validate`: only the reason.
     """
 
     reason: T
@@ -45,7 +45,7 @@ def read_chain(packet: bytes) -> "Chain[int]":
     if header.next_header == HOP_BY_HOP and not header.payload_length:
         return Chain(Reason.JUMBOGRAM, 0, HOP_BY_HOP, SHORTEST, 0)
     end = SHORTEST + header.payload_length
-    protocol, at, named, count = header.next_header, SHORTEST, 6, 0  # named: where the next header's type stands
+    protocol, at, named, count = header.next_header, SHORTEST, 6, 0  # named: offset of the next header's type
     while protocol in CHAINED:
         if protocol == HOP_BY_HOP and at != SHORTEST:
             return Chain(Reason.HOP_BY_HOP_LATE, named, protocol, at, count)
@@ -58,9 +58,9 @@ def read_chain(packet: bytes) -> "Chain[int]":
             size = 4 * packet[at + 1] + 8
         if at + size > end:
             return Chain(Reason.EXTENSION_CUT, at, protocol, at, count)
-        later = protocol == FRAGMENT and (packet[at + 2] << 8 | packet[at + 3]) >> 3 != 0
+        non_first = protocol == FRAGMENT and (packet[at + 2] << 8 | packet[at + 3]) >> 3 != 0
         protocol, named, at, count = packet[at], at, at + size, count + 1
-        if later:
+        if non_first:
             return Chain(Reason.NONE, 0, FRAGMENT, at, count)
     return Chain(Reason.NONE, 0, protocol, at, count)
 

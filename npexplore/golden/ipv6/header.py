@@ -1,4 +1,4 @@
-"""The IPv6 header (RFC 8200 section 3): read, and written."""
+"""Reads and writes the IPv6 header (RFC 8200 section 3)."""
 
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ UDP, ICMP6 = 17, 58
 
 
 class Header6(NamedTuple, Generic[T]):
-    """Fields as numbers, or as columns: int64, addresses uint64 of shape (n, 2)."""
+    """Header fields as numbers, or as columns: int64, addresses uint64 of shape (n, 2)."""
 
     version: T
     traffic_class: T
@@ -32,11 +32,11 @@ def read_header(packet: bytes) -> "Header6[int]":
     """Return the fields of a header without checking them; all 0 for a packet below 40 bytes."""
     if len(packet) < SHORTEST:
         return Header6(*[0] * 8)
-    first = int.from_bytes(packet[:4], "big")
+    first_word = int.from_bytes(packet[:4], "big")
     return Header6(
-        version=first >> 28,
-        traffic_class=first >> 20 & 0xFF,
-        flow_label=first & 0xFFFFF,
+        version=first_word >> 28,
+        traffic_class=first_word >> 20 & 0xFF,
+        flow_label=first_word & 0xFFFFF,
         payload_length=packet[4] << 8 | packet[5],
         next_header=packet[6],
         hop_limit=packet[7],
@@ -63,12 +63,12 @@ def write_packet(
     traffic_class: int = 0,
     flow_label: int = 0,
 ) -> bytes:
-    """Return a packet with the right payload length; extension headers are the first part of its payload.
+    """Return a packet with the correct payload length; the payload begins with extension headers, if any.
 
     Raises InputError for a payload beyond 65,535 bytes.
     """
     if len(payload) > 0xFFFF:
         raise InputError(f"an IPv6 packet has up to 65535 bytes behind its header, got {len(payload)}")
-    first = (6 << 28 | traffic_class << 20 | flow_label).to_bytes(4, "big")
-    head = first + len(payload).to_bytes(2, "big") + bytes([next_header, hop_limit])
+    first_word = (6 << 28 | traffic_class << 20 | flow_label).to_bytes(4, "big")
+    head = first_word + len(payload).to_bytes(2, "big") + bytes([next_header, hop_limit])
     return head + source.to_bytes(16, "big") + destination.to_bytes(16, "big") + payload

@@ -1,4 +1,4 @@
-"""Hop limit (RFC 8200 section 3): one less for each router; a packet is discarded if none was or none is left."""
+"""Hop limit (RFC 8200 section 3): each router decrements it, and discards a packet if it is or becomes 0."""
 
 import numpy as np
 from numpy.typing import NDArray

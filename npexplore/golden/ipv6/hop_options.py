@@ -1,7 +1,7 @@
-"""Hop-by-hop options (RFC 8200 sections 4.2 and 4.3), the only extension header that routers on the way look into.
+"""Checks hop-by-hop options (RFC 8200 sections 4.2 and 4.3), the only extension header that routers process.
 
-The upper two bits of an unknown option's type say what to do: 0 skip it, 1 discard the packet, 2 discard it and tell
-the sender, 3 the same unless the destination is a multicast address.
+The upper two bits of an unknown option's type determine the action: 0 skip the option, 1 discard the packet, 2 discard
+it and send an error, 3 the same unless the destination is a multicast address.
 """
 
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.reasons import Reason
 
 PAD1, PADN, ROUTER_ALERT = 0, 1, 5
-LONGEST_PADDING, MOST_OPTIONS = 7, 8  # of the Linux kernel
+LONGEST_PADDING, MOST_OPTIONS = 7, 8  # limits of the Linux kernel
 
 
 class HopOptions(NamedTuple):
-    """The first fault: its reason, the offset of the octet that is wrong, and whether the sender is to be told."""
+    """The first fault: its reason, the offset of the wrong octet, and whether to send an error."""
 
     reason: Reason = Reason.NONE
     pointer: int = 0
@@ -24,9 +24,9 @@ class HopOptions(NamedTuple):
 
 
 def options_between(packet: bytes, at: int, end: int, *, linux: bool = False) -> Iterator[tuple[int, int | None]]:
-    """Yield (place, type) of each option but padding; type None, the last: that option is cut.
+    """Yield (offset, type) of each option except padding; type None, only at the end: this option is cut.
 
-    linux: as the kernel reads them, to which padding of more than 7 bytes or not zero, and a ninth option, are cut.
+    linux: as in the kernel, padding of more than 7 bytes, non-zero padding, and a ninth option count as cut.
     """
     padding = count = 0
     while at < end:
@@ -34,8 +34,8 @@ def options_between(packet: bytes, at: int, end: int, *, linux: bool = False) ->
         size = 1 if kind == PAD1 else packet[at + 1] + 2 if at + 2 <= end else end
         pads = kind in (PAD1, PADN)
         padding, count = (padding + size, count) if pads else (0, count + 1)
-        strange = padding > LONGEST_PADDING or count > MOST_OPTIONS or (pads and any(packet[at + 2 : at + size]))
-        if at + size > end or (linux and strange):
+        excess = padding > LONGEST_PADDING or count > MOST_OPTIONS or (pads and any(packet[at + 2 : at + size]))
+        if at + size > end or (linux and excess):
             yield at, None
             return
         if not pads:
@@ -44,19 +44,19 @@ def options_between(packet: bytes, at: int, end: int, *, linux: bool = False) ->
 
 
 def hop_options_of(packet: bytes, *, linux: bool = False) -> Iterator[tuple[int, int | None]]:
-    """Yield the hop-by-hop options right behind the IPv6 header, which are whole, as `options_between` does."""
+    """Yield the options of a complete hop-by-hop header behind the IPv6 header, as `options_between` does."""
     return options_between(packet, SHORTEST + 2, SHORTEST + 8 * packet[SHORTEST + 1] + 8, linux=linux)
 
 
 def unknown_option(packet: bytes, at: int) -> HopOptions:
-    """Return what an option that nobody knows calls for."""
-    kind, many = packet[at], read_header(packet).destination >> 120 == 0xFF
+    """Return the fault of an unknown option, by the action in its type."""
+    kind, to_multicast = packet[at], read_header(packet).destination >> 120 == 0xFF
     reason = Reason.HOP_OPTION_UNKNOWN if kind >> 6 else Reason.NONE
-    return HopOptions(reason, at, kind >> 6 == 2 or (kind >> 6 == 3 and not many))
+    return HopOptions(reason, at, kind >> 6 == 2 or (kind >> 6 == 3 and not to_multicast))
 
 
 def read_hop_options(packet: bytes) -> HopOptions:
-    """Return what is wrong with the hop-by-hop options of a packet whose chain is whole; it may have none."""
+    """Return the first fault of a packet's hop-by-hop options, if it has any; its chain must be complete."""
     for at, kind in hop_options_of(packet) if read_header(packet).next_header == HOP_BY_HOP else ():
         if kind is None:
             return HopOptions(Reason.HOP_OPTION_CUT, at)

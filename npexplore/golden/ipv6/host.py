@@ -1,7 +1,8 @@
-"""What a router answers about IPv6 packets for itself: RFC 4443 sections 4.1 (echo), 3.1 (port), 3.4 (next header).
+"""The router's answers to IPv6 packets for itself: RFC 4443 sections 4.1 (echo), 3.1 (port), 3.4 (next header).
 
-Extension headers are walked as a host walks them (RFC 8200 section 4): a routing header with segments left and unknown
-options are told of, a lone fragment is whole (section 4.5); `reassembly` puts others together.
+Extension headers are parsed as in a host (RFC 8200 section 4). A routing header with segments left and unknown options
+cause errors. An atomic fragment (offset 0, no more fragments) is a whole packet (section 4.5); `reassembly` handles
+other fragments.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ RPL, SEGMENTS = 3, 4  # types of routing headers (RFC 6554, 8754)
 
 
 class Carried(NamedTuple):
-    """What a packet carries behind its extension headers: the protocol, where it begins, where its number stands."""
+    """The protocol behind the extension headers, the offset of its header, and the offset of its number."""
 
     protocol: int
     at: int
@@ -31,18 +32,18 @@ class Carried(NamedTuple):
 
 
 def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carried | Piece | IcmpError | None:
-    """Return what a packet for this host carries, the error that an extension header calls for, or None for silence.
+    """Return the protocol that a packet for this host carries, the error about an extension header, or None: no answer.
 
-    A fragment of several is a Piece. linux: as the kernel does it, which is silent about segment routing, strict about
-    padding, and tells of a second fragment header and of one that is cut. joined: of a packet put together, where the
-    fragment header was, else 0.
+    A non-atomic fragment is a Piece. linux: as the kernel, which sends no error about segment routing, is strict about
+    padding, and sends errors about a second or cut fragment header. joined: for a reassembled packet the offset of its
+    fragment header, else 0.
     """
     header = read_header(packet)
     end = min(len(packet), SHORTEST + header.payload_length)
     protocol, at, named = header.next_header, SHORTEST, NEXT_HEADER_AT
-    first = 0 if joined == SHORTEST else SHORTEST  # hop-by-hop options behind a fragment header are out of place
-    alone = joined > 0  # whether there was a fragment header before
-    while protocol in (DESTINATION_OPTIONS, ROUTING, FRAGMENT) or (protocol == HOP_BY_HOP and at == first):
+    hop_options_at = 0 if joined == SHORTEST else SHORTEST  # only offset at which hop-by-hop options are allowed
+    had_fragment_header = joined > 0  # whether a fragment header came before
+    while protocol in (DESTINATION_OPTIONS, ROUTING, FRAGMENT) or (protocol == HOP_BY_HOP and at == hop_options_at):
         size = 8 if at + 8 > end or protocol == FRAGMENT else 8 * packet[at + 1] + 8
         if at + size > end:
             return IcmpError(PARAMETER_PROBLEM, FIELD, at) if linux and protocol == FRAGMENT else None
@@ -51,15 +52,15 @@ def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carrie
             if fault is not None:
                 return fault if fault.type else None
         elif protocol == ROUTING:
-            kind, left = packet[at + 2], packet[at + 3]
+            kind, segments_left = packet[at + 2], packet[at + 3]
             if linux and kind in (RPL, SEGMENTS):
                 return None
-            if left:
+            if segments_left:
                 return IcmpError(PARAMETER_PROBLEM, FIELD, at + 2)
         elif protocol == FRAGMENT:
-            if linux and alone:
+            if linux and had_fragment_header:
                 return IcmpError(PARAMETER_PROBLEM, FIELD, at)
-            alone = True
+            had_fragment_header = True
             if (packet[at + 2] << 8 | packet[at + 3]) & 0xFFF9:
                 return Piece(at, named)
         protocol, named, at = packet[at], at, at + size
@@ -67,7 +68,7 @@ def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carrie
 
 
 def _options(packet: bytes, at: int, size: int, linux: bool) -> IcmpError | None:
-    """Return the error that destination options call for, one of type 0 for silence, None if there is no fault."""
+    """Return the error about destination options; type 0: drop without an error; None: no fault."""
     for place, kind in options_between(packet, at + 2, at + size, linux=linux):
         if kind is None or kind >> 6 == 1:
             return IcmpError(0, 0)
@@ -77,7 +78,7 @@ def _options(packet: bytes, at: int, size: int, linux: bool) -> IcmpError | None
 
 
 def host_answer6(packet: bytes, *, linux: bool = False, joined: int = 0) -> bytes | IcmpError | None:
-    """Return the ICMPv6 message that replies to a packet (its checksum is 0), the error it calls for, or None.
+    """Return the ICMPv6 reply to a packet (with checksum 0), the error about it, or None for no answer.
 
     linux, joined: see `carried_by`.
     """
@@ -87,9 +88,9 @@ def host_answer6(packet: bytes, *, linux: bool = False, joined: int = 0) -> byte
     header = read_header(packet)
     data = packet[message.at : SHORTEST + header.payload_length]
     if message.protocol == ICMP6:
-        right = len(data) >= 8 and data[0] == ECHO
-        sound = right and checksum(header.source, header.destination, data) == 0
-        return bytes([ECHO_REPLY]) + data[1:2] + bytes(2) + data[4:] if sound else None
+        is_echo = len(data) >= 8 and data[0] == ECHO
+        answerable = is_echo and checksum(header.source, header.destination, data) == 0
+        return bytes([ECHO_REPLY]) + data[1:2] + bytes(2) + data[4:] if answerable else None
     if message.protocol == UDP:
         ends = packet[8:SHORTEST] + bytes(2) + b"\0" + bytes([UDP])
         return IcmpError(UNREACHABLE, PORT) if whole_datagram(data, ends, may_lack=False) else None

@@ -1,4 +1,4 @@
-"""ICMPv6 errors (RFC 4443): which one a dropped packet calls for, when to keep silent, its bytes."""
+"""ICMPv6 errors (RFC 4443): the error for each drop reason, when none is sent, and its bytes."""
 
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.ipv4.icmp import IcmpError as IcmpError
@@ -8,7 +8,7 @@ from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.reasons import Reason
 
 UNREACHABLE, PACKET_TOO_BIG, TIME_EXCEEDED, PARAMETER_PROBLEM = 1, 2, 3, 4
-INFORMATIONAL = 128  # types from here on are no errors (section 2.1)
+INFORMATIONAL = 128  # types from here on are not errors (section 2.1)
 REDIRECT = 137
 
 
@@ -27,10 +27,10 @@ _ERRORS: dict[Reason, IcmpError] = {
 
 
 def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | None:
-    """Return the error that a drop calls for, None if the packet is dropped silently.
+    """Return the error for a drop reason, None for a silent drop.
 
-    mtu: of the next link, told with PACKET_TOO_BIG (section 3.2). pointer: offset of the wrong octet, told with
-    parameter problems (section 3.4).
+    mtu: of the next link, for PACKET_TOO_BIG (section 3.2). pointer: offset of the wrong octet, for parameter problems
+    (section 3.4).
     """
     error = _ERRORS.get(reason)
     if error is None:
@@ -41,22 +41,22 @@ def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | 
 def may_answer(packet: bytes, error: IcmpError, *, link_multicast: bool = False) -> bool:
     """Say whether an error may be sent about a packet (section 2.4 (e)).
 
-    Not about an ICMPv6 error or redirect, or a packet cut off before that can be seen; not about multicast, unless it
-    is too big or has an unknown option (e.3, e.4); not to a source that is not the address of a single node (e.6).
+    No error is sent about an ICMPv6 error or redirect, or a packet cut before its type; about a multicast packet,
+    unless it is too big or has an unknown option (e.3, e.4); to a source that is not a single node's address (e.6).
     """
     header, chain = read_header(packet), read_chain(packet)
     if chain.protocol == ICMP6 and not chain.reason:
         kind = packet[chain.at : chain.at + 1]
         if not kind or kind[0] < INFORMATIONAL or kind[0] == REDIRECT:
             return False
-    many = address_kind(header.destination) is Kind.MULTICAST or link_multicast
-    if many and error.type != PACKET_TOO_BIG and (error.type, error.code) != (PARAMETER_PROBLEM, 2):
+    to_multicast = address_kind(header.destination) is Kind.MULTICAST or link_multicast
+    if to_multicast and error.type != PACKET_TOO_BIG and (error.type, error.code) != (PARAMETER_PROBLEM, 2):
         return False
     return address_kind(header.source) in (Kind.ROUTABLE, Kind.LINK_LOCAL)
 
 
 def icmp_error(error: IcmpError, packet: bytes, source: int) -> bytes:
-    """Return the packet that tells the sender of `packet` about an error; 1,280 bytes at most (section 2.4 (c))."""
+    """Return the IPv6 packet with an error to the sender of `packet`, at most 1,280 bytes (section 2.4 (c))."""
     destination = read_header(packet).source
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + packet[: SMALLEST_MTU - 48]
     body = body[:2] + checksum(source, destination, body).to_bytes(2, "big") + body[4:]
@@ -64,6 +64,6 @@ def icmp_error(error: IcmpError, packet: bytes, source: int) -> bytes:
 
 
 def checksum(source: int, destination: int, message: bytes, protocol: int = ICMP6) -> int:
-    """Return the checksum of a message with its pseudo-header (RFC 8200 section 8.1); its own checksum field is 0."""
+    """Return the checksum of a message with its pseudo-header (RFC 8200 section 8.1); its checksum field must be 0."""
     ends = source.to_bytes(16, "big") + destination.to_bytes(16, "big")
     return internet_checksum(ends + len(message).to_bytes(4, "big") + bytes([0, 0, 0, protocol]) + message)

@@ -1,9 +1,9 @@
-"""When a router tells a sender of IPv6 of a better first hop, and the message (RFC 4861 sections 4.5 and 8.2).
+"""Decides when a router sends an IPv6 redirect, and writes the message (RFC 4861 sections 4.5 and 8.2).
 
-The packet leaves by the port it came from, and its source is a neighbour there. The better hop is the destination where
-that is on the link, else the next router, but that only by its link-local address: a host takes no other (section 8.1).
-So a next hop that is configured by a global address is never told, nor is one below labels, which the host could not
-push. Multicast destinations, packets that the link broadcast and those for the router itself have left before.
+The packet must leave by its incoming port, and its source must be a neighbour there. The better hop is the destination
+if it is on the link, else the next router by its link-local address, because a host accepts no other (section 8.1). So
+there is no redirect to a next hop with a global address, nor for a labelled route, as hosts do not push labels. Earlier
+stages have dropped multicasts, link-layer broadcasts and packets for the router itself.
 """
 
 from npexplore.golden.ipv6.header import ICMP6, SMALLEST_MTU, read_header, write_packet
@@ -12,15 +12,15 @@ from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.router.ports import Port6
 from npexplore.golden.router.routes import Hop
 
-HOP_LIMIT = 255  # so that a host knows that it comes from its own link (section 8.1)
+HOP_LIMIT = 255  # proves to a host that the message comes from its link (section 8.1)
 TARGET_MAC, REDIRECTED = 2, 4  # options (section 4.6)
-FIXED = 40 + 40 + 8  # bytes of the IPv6 header, of the message in front of its options, of the target's MAC address
+FIXED = 40 + 40 + 8  # bytes of IPv6 header, message without options, redirected-header option
 
 
 def redirect_target(in_port: int, link: Port6 | None, hop: Hop, source: int, destination: int) -> int | None:
-    """Return the better first hop of which a redirect informs the sender, None where no redirect is sent.
+    """Return the better first hop in a redirect to the sender, None if no redirect is sent.
 
-    link: the IPv6 side of the port that the packet came by; hop: its route.
+    link: the IPv6 part of the incoming port; hop: the packet's route.
     """
     if link is None or hop.port != in_port or hop.stack:
         return None
@@ -31,10 +31,10 @@ def redirect_target(in_port: int, link: Port6 | None, hop: Hop, source: int, des
 
 
 def redirect(packet: bytes, source: int, target: int, mac: bytes) -> bytes:
-    """Return the message to the sender of a packet. source: the router's link-local address; mac: the target's, empty
-    where that is not known.
+    """Return the redirect to the sender of a packet. source: the router's link-local address; mac: the target's, empty
+    if unknown.
 
-    It quotes the packet as it came, by whole words of 8 bytes, as far as 1,280 bytes go (section 4.6.3).
+    It quotes the packet as received, in whole 8-byte words, up to a total of 1,280 bytes (section 4.6.3).
     """
     header = read_header(packet)
     quoted = packet[: min(SMALLEST_MTU - FIXED - (8 if mac else 0), len(packet)) // 8 * 8]

@@ -1,7 +1,7 @@
-"""Which IPv6 addresses may travel (RFC 4291 section 2): martians, link-local ones, multicast.
+"""Classifies IPv6 addresses by whether they may be forwarded (RFC 4291 section 2).
 
-The unspecified address `::` (2.5.2), the loopback `::1` (2.5.3), link-local unicast `fe80::/10` (2.5.6: routers must
-not forward from or to it), multicast `ff00::/8` (2.7: never a source).
+Special addresses are the unspecified address `::` (2.5.2), the loopback `::1` (2.5.3), link-local unicast `fe80::/10`
+(2.5.6: routers must not forward packets from or to it), and multicast `ff00::/8` (2.7: never a source).
 """
 
 from enum import IntEnum
@@ -15,7 +15,7 @@ from npexplore.golden.reasons import Reason
 
 
 class Kind(IntEnum):
-    """Kinds of addresses, seen from a router on the way."""
+    """The kind of an address, for a forwarding router."""
 
     ROUTABLE = 0
     UNSPECIFIED = 1
@@ -25,7 +25,7 @@ class Kind(IntEnum):
 
 
 def address_kind(address: int) -> Kind:
-    """Return what kind of address it is."""
+    """Return the kind of an address."""
     if address < 2:
         return Kind.LOOPBACK if address else Kind.UNSPECIFIED
     if address >> 120 == 0xFF:

@@ -1,4 +1,4 @@
-"""The stages of IPv6, in the order of RFC 8200, RFC 4291 and RFC 4443, and the ICMPv6 messages that they ask for."""
+"""The stages of IPv6 by RFC 8200, RFC 4291 and RFC 4443, and the ICMPv6 messages of these RFCs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from npexplore.golden.router.walk import Sent, Walk6
 
 
 def valid(side: Side6, walk: Walk6) -> Reason:
-    """Check the header; cut off what the link added behind the packet."""
+    """Check the header; remove the link's padding behind the packet."""
     reason = validate(walk.packet)
     if not reason:
         walk.packet = walk.packet[: SHORTEST + walk.header.payload_length]
@@ -36,25 +36,25 @@ def martians(side: Side6, walk: Walk6) -> Reason:
 
 
 def chain(side: Side6, walk: Walk6) -> Reason:
-    """Walk the extension headers; a chain that is cut can be discarded on the way (RFC 7112 section 5)."""
+    """Parse the extension headers; a router may discard a packet with a cut chain (RFC 7112 section 5)."""
     headers = read_chain(walk.packet)
     walk.pointer = headers.pointer
     return by_code(headers.reason)
 
 
 def options(side: Side6, walk: Walk6) -> Reason:
-    """Look into the hop-by-hop options."""
+    """Check the hop-by-hop options."""
     return take_options(walk, read_hop_options(walk.packet))
 
 
 def take_options(walk: Walk6, hop_options: HopOptions) -> Reason:
-    """Note what is wrong with the hop-by-hop options; the first fault ends the way."""
+    """Store the first fault of the hop-by-hop options in the walk; drop the packet if there is one."""
     walk.pointer, walk.tell = hop_options.pointer, hop_options.tell or not hop_options.reason
     return hop_options.reason
 
 
 def deliver(side: Side6, walk: Walk6) -> Reason:
-    """Keep packets for the router itself, multicasts, and packets that must stay on this link."""
+    """Drop packets for the router itself, multicasts, and packets that must stay on this link."""
     destination = walk.header.destination
     if address_kind(destination) is Kind.MULTICAST:
         return Reason.MULTICAST6
@@ -80,7 +80,7 @@ def hop_limit(side: Side6, walk: Walk6) -> Reason:
 
 
 def scope(side: Side6, walk: Walk6) -> Reason:
-    """Drop packets whose link-local source would leave its link; they may go back onto it."""
+    """Drop packets with a link-local source that would leave its link."""
     assert walk.hop is not None
     leaves = walk.hop.port != walk.port
     return Reason.BEYOND_SCOPE if leaves and address_kind(walk.header.source) is Kind.LINK_LOCAL else Reason.NONE
@@ -94,20 +94,20 @@ def fit(side: Side6, walk: Walk6) -> Reason:
 
 
 def neighbour(side: Side6, walk: Walk6) -> Reason:
-    """Find the next hop on its link; then the packet is sure to leave, and its sender may be redirected."""
+    """Check that the next hop is on its link; after this last stage a redirect may be sent."""
     assert walk.hop is not None
     if not side.reaches(walk.hop.port, walk.next_hop):
         return Reason.NO_NEIGHBOUR6
-    header, port, own = walk.header, walk.port, side.ports[walk.port]
-    better = redirect_target(port, own, walk.hop, header.source, header.destination)
-    if own is not None and better is not None and side.reaches(port, header.source) and side.may_tell(walk.time_ns):
-        message = redirect(walk.packet, own.link_local, better, side.known_mac(port, better))
+    header, port, link = walk.header, walk.port, side.ports[walk.port]
+    better = redirect_target(port, link, walk.hop, header.source, header.destination)
+    if link is not None and better is not None and side.reaches(port, header.source) and side.may_tell(walk.time_ns):
+        message = redirect(walk.packet, link.link_local, better, side.known_mac(port, better))
         walk.sent.append(Sent(port, side.framed(Hop(UNICAST, port, 0), header.source, message), icmp=True))
     return Reason.NONE
 
 
 def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
-    """Send the ICMPv6 error that a reason calls for, if one may be sent, by the way its source is routed."""
+    """Send the ICMPv6 error that a reason calls for, if one may be sent, by the route to the packet's source."""
     error = error_or_reply(side, walk, reason, reply)
     if error is None or not walk.tell or not may_answer(walk.packet, error, link_multicast=walk.link_broadcast):
         return
@@ -115,10 +115,10 @@ def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
     hop = Hop(UNICAST, walk.port, 0) if near else side.route(target, walk.packet)
     if hop is None or hop.kind != UNICAST:
         return
-    leaves, destination = side.ports[hop.port], walk.header.destination
-    if leaves is None or not (near or side.reaches(hop.port, hop.via or target)) or not side.may_tell(walk.time_ns):
+    link, destination = side.ports[hop.port], walk.header.destination
+    if link is None or not (near or side.reaches(hop.port, hop.via or target)) or not side.may_tell(walk.time_ns):
         return
-    source = leaves.link_local if near else leaves.address
+    source = link.link_local if near else link.address
     if destination in side.own and address_kind(destination) is Kind.ROUTABLE:
         source = destination  # RFC 4443 section 2.2 (a)
     message = icmp_error(error, walk.packet, source)
@@ -128,7 +128,7 @@ def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
 def error_or_reply(
     side: Side6, walk: Walk6, reason: Reason, reply: Callable[[Side6, Walk6, bytes], None], *, linux: bool = False
 ) -> IcmpError | None:
-    """Return the error that a reason calls for, None for none; reply to what asks the router itself."""
+    """Return the error that a reason calls for, None without one; reply to a request to the router itself."""
     if reason is not R.LOCAL_DELIVERY or not side.router.policy.answers:
         return error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     piece = carried_by(walk.packet, linux=linux)
@@ -146,21 +146,21 @@ def error_or_reply(
 
 
 def reply(side: Side6, walk: Walk6, body: bytes) -> None:
-    """Send an ICMPv6 reply from the address that was asked, an address of all routers' by that of the link."""
-    header, near = walk.header, address_kind(walk.header.source) is Kind.LINK_LOCAL
-    hop = Hop(UNICAST, walk.port, 0) if near else side.route(header.source, walk.packet)
+    """Send an ICMPv6 reply from the request's destination; for an anycast destination from the link's address."""
+    header, is_link_local = walk.header, address_kind(walk.header.source) is Kind.LINK_LOCAL
+    hop = Hop(UNICAST, walk.port, 0) if is_link_local else side.route(header.source, walk.packet)
     if address_kind(header.source) not in (Kind.ROUTABLE, Kind.LINK_LOCAL) or hop is None or hop.kind != UNICAST:
         return
-    if not (near or side.reaches(hop.port, hop.via or header.source)) or not side.may_tell(walk.time_ns):
+    if not (is_link_local or side.reaches(hop.port, hop.via or header.source)) or not side.may_tell(walk.time_ns):
         return
     links = [link for link in side.ports if link and header.destination in link.own]
-    alone = any(header.destination in (*(own for own, _ in link.subnets), link.link_local) for link in links)
-    source = header.destination if alone else links[0].address
+    unicast = any(header.destination in (*(address for address, _ in link.subnets), link.link_local) for link in links)
+    source = header.destination if unicast else links[0].address
     send_reply(side, walk, hop, source, body)
 
 
 def send_reply(side: Side6, walk: Walk6, hop: Hop, source: int, body: bytes) -> None:
-    """Send an ICMPv6 message to the source of a packet, with its traffic class; one that the link carries."""
+    """Send an ICMPv6 message to the source of a packet, with its traffic class, if it fits the link's MTU."""
     header = walk.header
     body = body[:2] + checksum(source, header.source, body).to_bytes(2, "big") + body[4:]
     message = write_packet(source, header.source, body, next_header=ICMP6, traffic_class=header.traffic_class)

@@ -1,6 +1,6 @@
-"""The tests an IPv6 header must pass (RFC 8200 section 3): whole, version 6, a payload that arrived.
+"""Validates the IPv6 header (RFC 8200 section 3): complete, version 6, with its whole payload.
 
-There is no checksum to test, and no length field to lie about the header. What follows the payload is of the link.
+IPv6 has neither a header checksum nor a header length. Bytes behind the payload are padding of the link.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from npexplore.golden.reasons import Reason
 
 
 def validate(packet: bytes) -> Reason:
-    """Return the reason to drop a packet as the link handed it over (padding may follow it), Reason.NONE for none."""
+    """Return the reason to drop a packet from the link (padding may follow it), Reason.NONE if it is valid."""
     if len(packet) < SHORTEST:
         return Reason.TOO_SHORT6
     header = read_header(packet)
