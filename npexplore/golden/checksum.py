@@ -26,9 +26,9 @@ def update_checksum(checksum: int, old: int, new: int) -> int:
     Equal to a new computation, unless all words are 0 after the change: then this returns 0, a computation 0xffff.
 
     Args:
-        checksum: the checksum before, 0 to 0xffff.
-        old: the word before.
-        new: the word after.
+        checksum: the checksum before the change, 0 to 0xffff.
+        old: the word before the change.
+        new: the word after the change.
     """
     total = (checksum ^ 0xFFFF) + (old ^ 0xFFFF) + new
     total = (total & 0xFFFF) + (total >> 16)

@@ -18,7 +18,7 @@ _SHORTEST = 4  # bytes of a word
 @by_content
 @dataclass(frozen=True)
 class Packets:
-    """buffer: uint8; offset (of the IP header's first byte), length (to the end of the frame): int64, shape (n,).
+    """n packets in a buffer. buffer: uint8; offset of each packet's first byte, length in bytes: int64, shape (n,).
 
     Example:
         >>> from npexplore.golden import Packets

@@ -1,4 +1,4 @@
-"""Why the router drops a packet or keeps it for itself: reason code, sentence, clause."""
+"""The reasons why the router drops a packet or processes it itself: code, sentence, clause."""
 
 from enum import IntEnum
 

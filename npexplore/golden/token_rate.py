@@ -30,7 +30,7 @@ class TokenRate(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "TokenRate":
-        """Return a rate written as `10Mb/s` (bytes are counted) or `62500pps` (packets); raises InputError."""
+        """Return a rate from text: `10Mb/s` counts bytes, `62500pps` counts packets; raises InputError."""
         value, unit = parse_rate(text)
         return cls.per_second(value / 8, "bytes") if unit == "bit/s" else cls.per_second(value, "packets")
 

@@ -105,7 +105,7 @@ class Meter:
 
     @property
     def work(self) -> Work:
-        """Everything counted so far; raises UnknownNameError for a class that INSTRUCTIONS does not have."""
+        """The work counted so far; raises UnknownNameError for an unknown instruction class."""
         return Work(tuple(self._accesses), dict(self._instructions), tuple(self._places))
 
 

@@ -51,7 +51,7 @@ class Tally:
         np.add.at(self.bytes, (1 + icmp, port), -size)
 
     def lose(self, source: int, port: int, fate: Fate) -> None:
-        """Count a packet, counted as sent from one port to another, as dropped by the DiffServ edge."""
+        """Move a packet from the count of sent packets to the count of the DiffServ edge's drops."""
         self.sent[source, port] -= 1
         self.lost[source, fate] += 1
 

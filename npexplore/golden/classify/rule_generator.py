@@ -88,7 +88,7 @@ def generate_rules(
     """Return `count` different rules of a profile, narrow ones first; the same seed gives the same rules.
 
     default: make the last rule match every packet (BE). Raises InputError for a count outside 1 .. 16,384 or a profile
-    that does not have so many different rules.
+    with too few different rules.
     count: how many rules. profile: the shares of prefix lengths and port ranges, by name or as a record. seed: an
     integer or a generator.
     """
@@ -130,7 +130,7 @@ def flow_rules(count: int, *, dscp: int = 0) -> Rules:
 def headers_within(
     rules: Rules, count: int, *, seed: int | np.random.Generator, row: NDArray[np.integer] | None = None
 ) -> Columns:
-    """Return headers as columns, each drawn at random from the ranges of one rule (an earlier rule may match it too).
+    """Return headers as columns, each drawn at random from the ranges of one rule; earlier rules may match it, too.
 
     rules: the rules to draw from. count: how many headers. seed: an integer or a generator. row: shape (count,), the
     rule of each header; None: rules at random.

@@ -19,7 +19,7 @@ from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, FiveTuple
 MAX_RULES = 16_384
 Range = tuple[int, int]  # first and last value
 ANY_ADDRESS, ANY_PORT, ANY_PROTOCOL = (0, 0xFFFFFFFF), (0, 0xFFFF), (0, 0xFF)
-CLASSES = (*DSCP, "AF1", "AF2", "AF3", "AF4")  # AFx is AFx1
+CLASSES = (*DSCP, "AF1", "AF2", "AF3", "AF4")  # AFx means AFx1
 
 
 def class_number(name: str) -> int:
@@ -65,7 +65,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rules(Sequence[Rule]):
-    """1 to 16,384 rules in order. origin: the file they come from, for messages."""
+    """1 to 16,384 rules in order. origin: their file, for messages."""
 
     rules: tuple[Rule, ...]
     origin: str = field(default="rules", compare=False)
@@ -96,14 +96,14 @@ class Rules(Sequence[Rule]):
         return iter(self.rules)
 
     def inserted(self, rule: Rule, at: int | None = None) -> "Rules":
-        """Return rules with one more at an index (default: the end); raises InputError for an index out of range."""
+        """Return the rules with a rule inserted at an index (default: the end); raises InputError for a bad index."""
         place = len(self) if at is None else at
         if not 0 <= place <= len(self):
             raise InputError(f"{self.origin}: a rule can be put at 0 to {len(self)}, got {at}")
         return Rules((*self.rules[:place], rule, *self.rules[place:]), self.origin)
 
     def removed(self, at: int) -> "Rules":
-        """Return rules without one; raises InputError for an index out of range, or if it is the only rule."""
+        """Return the rules without the one at an index; raises InputError for a bad index, or the only rule."""
         if not 0 <= at < len(self):
             raise InputError(f"{self.origin}: a rule can be taken from 0 to {len(self) - 1}, got {at}")
         return Rules((*self.rules[:at], *self.rules[at + 1 :]), self.origin)

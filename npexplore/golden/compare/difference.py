@@ -137,7 +137,7 @@ def in_common(frame: bytes, came: bytes) -> int:
     ):
         return 0
     if input_header.destination != header.destination:
-        return 1  # source routes change it
+        return 1  # a source route may change the destination
     input_payload = came[ETHERNET + input_header.header_length : ETHERNET + input_header.total_length]
     return 3 if frame[ETHERNET + header.header_length : ETHERNET + header.total_length] == input_payload else 2
 

@@ -25,7 +25,7 @@ QUANTILES = {"delay_p50_ns": 0.5, "delay_p95_ns": 0.95, "delay_p99_ns": 0.99}
 
 
 class Fate(IntEnum):
-    """How a packet ended: a code, its meaning (`text`), and the document that defines it (`clause`).
+    """The fate of a packet: a code, its meaning (`text`), and the document that defines it (`clause`).
 
     Example:
         >>> from npexplore.golden import Fate

@@ -73,7 +73,7 @@ class DropPolicy:
         self.empty_since = 0
 
     def emptied(self, time_ns: int) -> None:
-        """Record the time at which the last packet left."""
+        """Record the time at which the queue became empty."""
         self.empty_since = time_ns
 
     def early(self, packets: int, time_ns: int, colour: Colour, draw: int) -> bool:

@@ -14,7 +14,7 @@ from npexplore.golden.schedule import SCHEDULERS, Scheduler, Shaper
 from npexplore.golden.token_rate import TokenRate
 
 CLASSES = ("EF", "AF1", "AF2", "AF3", "AF4", "BE")  # six queues per port, as in the IXP1200 DiffServ router
-MOST_BYTES = 1 << 20  # of a packet
+MOST_BYTES = 1 << 20  # largest packet
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The interface of elements: declared ports, push or pull, arguments, and the treatment of one packet.
+"""The interface of elements: declared ports, push or pull, arguments, and the processing of one packet.
 
 Ports and processing follow Kohler et al., "The Click Modular Router", ACM TOCS 18(3), 2000, Sec. 2: a push output
 sends packets, a pull input requests them, an agnostic port takes the kind of the port that it is connected to.

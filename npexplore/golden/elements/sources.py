@@ -239,7 +239,7 @@ class _Says(Element):
 
 
 class AddressInfo(_Says):
-    """Names of addresses; see names.py."""
+    """Defines names of addresses; see names.py."""
 
     def configure(self, *arguments: str) -> None:
         """Check the entries `NAME ADDRESS...`: addresses, prefixes and MACs."""
@@ -258,7 +258,7 @@ class AddressInfo(_Says):
 
 
 class IPRewriterPatterns(_Says):
-    """Named patterns; see rewriter.py."""
+    """Defines named patterns; see rewriter.py."""
 
     def configure(self, *arguments: str) -> None:
         """Check the entries `NAME SADDR SPORT DADDR DPORT`; rewriters read their values."""

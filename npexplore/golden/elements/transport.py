@@ -73,7 +73,7 @@ def summed(packet: bytes, length: int, protocol: int) -> bytes:
 
 
 class IPPrint(Print):
-    """Passes packets on and prints nothing: the recorded path of a packet shows the same."""
+    """Passes packets on without printing: the recorded path of a packet shows the same."""
 
 
 class SetIPAddress(Element):
@@ -84,11 +84,11 @@ class SetIPAddress(Element):
     POSITIONS: ClassVar[tuple[str, ...]] = ("IPADDR",)
 
     def configure(self, *arguments: str) -> None:
-        """The address."""
+        """Read the address."""
         self.address = address(arguments[0])
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with its target."""
+        """Return the packet with its target."""
         return [(0, replace(pack, target=self.address))]
 
 

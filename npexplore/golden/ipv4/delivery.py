@@ -17,7 +17,7 @@ from npexplore.golden.reasons import Reason
 class Destination(IntEnum):
     """The kind of a destination, relative to the router's links."""
 
-    ELSEWHERE = 0  # a host that is not the router: to be forwarded
+    ELSEWHERE = 0  # another host: the packet is forwarded
     LOCAL = 1  # an address of the router (section 5.2.3)
     LIMITED_BROADCAST = 2  # 255.255.255.255 (section 5.3.5.1)
     DIRECTED_BROADCAST = 3  # host part all ones on an attached network (section 5.3.5.2)

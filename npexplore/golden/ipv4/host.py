@@ -1,4 +1,4 @@
-"""The router's own replies to packets for itself (RFC 1812 section 4.3.3.6 and 4.3.3.8, RFC 1122 section 3.2.2).
+"""The router's replies to packets for itself (RFC 1812 section 4.3.3.6 and 4.3.3.8, RFC 1122 section 3.2.2).
 
 Echo and timestamp requests get replies. No UDP port is open (RFC 1122 section 4.1.3.1), and other protocols are not
 supported: such packets get errors. TCP packets get no answer. Fragments are reassembled before (`reassembly`).
@@ -11,7 +11,7 @@ from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.icmp import ICMP, UNREACHABLE, IcmpError
 
 ECHO_REPLY, ECHO, TIMESTAMP, TIMESTAMP_REPLY = 0, 8, 13, 14
-PROTOCOL, PORT = 2, 3  # codes of unreachables
+PROTOCOL, PORT = 2, 3  # codes of Destination Unreachable
 IGMP, TCP, UDP = 2, 6, 17
 SHORTEST, ORIGINATE = 8, 12
 

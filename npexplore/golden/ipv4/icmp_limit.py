@@ -9,7 +9,7 @@ SECOND = 1_000_000_000
 
 
 class TokenBucket:
-    """At most `burst` errors at once, `per_second` in the long run.
+    """A token bucket: at most `burst` errors at once, `per_second` in the long run.
 
     Times are in ns. A time before the last one counts as the last one, because captures are not always in order.
     """

@@ -54,7 +54,7 @@ def take_options(walk: Walk6, hop_options: HopOptions) -> Reason:
 
 
 def deliver(side: Side6, walk: Walk6) -> Reason:
-    """Drop packets for the router itself, multicasts, and packets that must stay on this link."""
+    """Stop packets for the router itself, multicasts, and packets that must stay on this link."""
     destination = walk.header.destination
     if address_kind(destination) is Kind.MULTICAST:
         return Reason.MULTICAST6

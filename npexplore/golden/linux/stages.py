@@ -134,7 +134,7 @@ def _source_route(side: Side4, walk: Walk4) -> Reason:
 
 
 def deliver(side: Side4, walk: Walk4) -> Reason:
-    """Drop packets for the router itself, without a route, or received as link-layer broadcasts."""
+    """Stop packets that are for the router itself, have no route, or were received as link-layer broadcasts."""
     if walk.kind is HERE:
         return R.LOCAL_DELIVERY
     if walk.kind is DIRECTED:

@@ -71,7 +71,7 @@ def options(side: Side6, walk: Walk6) -> Reason:
 
 
 def deliver(side: Side6, walk: Walk6) -> Reason:
-    """Drop packets for the router itself and multicasts."""
+    """Stop packets for the router itself and multicasts."""
     destination = walk.header.destination
     if address_kind(destination) is Kind.MULTICAST:
         return R.MULTICAST6

@@ -48,7 +48,7 @@ def route_cache_hit_ratio(
         table: the packets, in order.
         entries: number of cache entries, at least 0.
         policy: a name of `ROUTE_CACHES`.
-        prefix_bits: destinations with the same leading bits, this many, share an entry.
+        prefix_bits: number of leading bits that identify an entry: destinations that agree in them share it.
         routes: an entry is the longest matching prefix of these routes instead, or an address without a route.
 
     Raises:

@@ -25,7 +25,7 @@ class NextHops:
             raise TableFullError(f"next hop {next_hop}: all {self.capacity} numbers of next hops are in use")
 
     def acquire(self, next_hop: int) -> int:
-        """Return the next hop's number and count one more use of it; raises TableFullError."""
+        """Return the next hop's number and increment its use count; raises TableFullError."""
         self.require(next_hop)
         number = self._number.get(next_hop)
         if number is None:
@@ -48,7 +48,7 @@ class NextHops:
             self._free.append(number)
 
     def number_all(self, next_hops: NDArray[np.int32]) -> NDArray[np.uint16]:
-        """Number a whole column in an empty table, without counting uses yet; raises TableFullError."""
+        """Return numbers for a column of next hops in an empty table, without use counts; raises TableFullError."""
         distinct, place = np.unique(next_hops, return_inverse=True)
         if len(distinct) > self.capacity:
             raise TableFullError(f"{len(distinct)} next hops: there are numbers for {self.capacity}")
@@ -58,7 +58,7 @@ class NextHops:
         return (place + 1).astype(np.uint16)
 
     def count_all(self, numbers: NDArray[np.uint16]) -> None:
-        """Count the uses of a whole column; numbers without a use become free."""
+        """Set the use counts from a column of numbers; numbers without a use become free."""
         self._uses = np.bincount(numbers, minlength=len(self._uses)).tolist()
         for number in [unused for unused in range(1, len(self._uses)) if not self._uses[unused]]:
             self._uses[number] = 1

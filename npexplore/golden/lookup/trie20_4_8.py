@@ -43,7 +43,7 @@ class Trie20_4_8(WordTrie):  # noqa: N801 (the name says the strides)
     ENTRIES_PER_WORD = (1, 1, 2)
 
     def storage(self) -> Storage:
-        """Return how many entries and words the routes take, as Fig. 6 counts them."""
+        """Return the entries per level and the words that the routes occupy, as counted in Fig. 6."""
         first, second, third = self.entries
         return Storage(len(self), first, second, third, self.words)
 

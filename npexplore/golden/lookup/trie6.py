@@ -49,7 +49,7 @@ class SixLevelTrie(WordTrie):
     _SHIFTS = 64 - np.cumsum(SIX)
 
     def storage(self) -> Storage6:
-        """Return how many entries and words the routes take."""
+        """Return the entries per level and the words that the routes occupy."""
         return Storage6(len(self), self.entries[: len(SIX)], sum(self.entries[len(SIX) :]), self.words)
 
     def _lookup_many(self, address: NDArray[np.uint64], out: NDArray[np.int32]) -> None:

@@ -56,7 +56,7 @@ class BatchLabels:
         leaves = entry[rows] >= 0
         exposed = passes & (entry < 0)
         decided = np.flatnonzero(~exposed)
-        index = np.cumsum(~exposed) - 1  # of a row among those decided
+        index = np.cumsum(~exposed) - 1  # index of a row among the decided rows
         sent = rows[leaves]
         port = columns.port[entry[sent]].astype(np.int16)
         forwarded = Forwarded(

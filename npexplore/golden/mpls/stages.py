@@ -26,7 +26,7 @@ def link_fault(mac: bytes, frame: bytes) -> Reason:
 
 
 def link(side: Side4, walk: Walk4) -> Reason:
-    """Take the stack out of its frame."""
+    """Take the labelled packet out of its frame."""
     walk.packet = walk.frame[ETHERNET:]
     return link_fault(side.router.ports[walk.port].mac, walk.frame)
 

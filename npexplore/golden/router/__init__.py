@@ -1,1 +1,1 @@
-"""The router: its configuration, the stages of RFC 1812, a packet's way through them, and many at once."""
+"""The router: configuration, stages of RFC 1812, and forwarding of one packet or many at once."""

@@ -60,7 +60,7 @@ class Router:
 
     neighbours: MAC addresses by port and address; an entry is valid on its port's link only. six: the IPv6 part;
     labels: the incoming label map; stacks: the label stacks that IPv4 routes push, the first one empty; next_hops: the
-    next hops of IPv4 routes that have several, the first entry empty.
+    next hops of IPv4 multipath routes, the first entry empty.
 
     Example:
         >>> from npexplore.golden import load_router

@@ -35,7 +35,7 @@ class FastPath:
             octets(0 if port is None or port.further else side.family.mask(port.length) for port in side.ports),
         )
         self._several = self._choices(side) if side.groups else None
-        places = sorted(side.neighbours, key=lambda place: place[1])  # no address is on two links
+        places = sorted(side.neighbours, key=lambda place: place[1])  # an address is on one link only
         listed = side.family.rows([address for _, address in places]).reshape(len(places), side.family.words)
         self._neighbour = listed, np.array([port for port, _ in places], np.int64)
         self._hops = (

@@ -91,12 +91,12 @@ class Forwarder(ShownByArguments):
         return self.ipv4.explain(address)
 
     def forward(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
-        """Decide one frame, count it, and return what is sent, or the reason why it is dropped.
+        """Decide one frame and count it; return the frames sent, and the reason if the packet is not sent.
 
         Args:
             port: the number of the incoming port, from 0; InputError if the router has no such port.
             frame: the Ethernet frame, without its frame check sequence.
-            time_ns: when it came, in nanoseconds.
+            time_ns: its arrival time, in nanoseconds.
         """
         ports = self.router.ports
         if not 0 <= port < len(ports):
@@ -123,7 +123,7 @@ class Forwarder(ShownByArguments):
         Args:
             port: the number of the incoming port; must exist.
             frame: the Ethernet frame, without its frame check sequence.
-            time_ns: when it came, in nanoseconds.
+            time_ns: its arrival time, in nanoseconds.
         """
         side, rules = self._ways.get(frame[12:ETHERNET], self._ways[IPV4_TYPE])
         walk = Walk(port, frame, time_ns, side.read)

@@ -27,7 +27,7 @@ class Frames:
     """Ethernet frames as columns.
 
     Args:
-        packets: where the bytes of the n frames are.
+        packets: the bytes of the n frames.
         port: (n,) number of the incoming port of each.
         time_ns: (n,) arrival time of each, in nanoseconds.
 
@@ -52,7 +52,7 @@ class Frames:
         return len(self.packets)
 
     def rows(self, chosen: NDArray[np.int64]) -> Frames:
-        """Return some of the frames; their bytes are not copied."""
+        """Return the frames of the rows `chosen`, without copying their bytes."""
         packets = Packets(self.packets.buffer, self.packets.offset[chosen], self.packets.length[chosen])
         return Frames(packets, self.port[chosen], self.time_ns[chosen])
 

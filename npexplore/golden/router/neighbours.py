@@ -39,7 +39,7 @@ class Entry:
 
 
 class Neighbours:
-    """The neighbours of a family (4 or 6).
+    """The neighbour cache of a family (4 or 6).
 
     ask(port, address, sent): returns the request for an address that frame `sent` needs. failed(waiting, time):
     returns the messages about a frame whose next hop did not answer.

@@ -1,4 +1,4 @@
-"""The choices that RFC 1812 leaves to a router's operator: switches, off by default ([policy] of ROUTER.toml)."""
+"""The switches that RFC 1812 leaves to a router's operator, off by default ([policy] of ROUTER.toml)."""
 
 from typing import Literal
 

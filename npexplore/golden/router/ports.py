@@ -1,6 +1,6 @@
 """Resolves the router's ports to numbers: each has an IPv4 address on its link, and an IPv6 address with `address6`.
 
-Every port with IPv6 also has a link-local address made of its MAC address (RFC 4291 section 2.5.6 and appendix A).
+Every port with IPv6 also has a link-local address formed from its MAC address (RFC 4291 section 2.5.6, appendix A).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALLEST_MTU = 68  # RFC 791 section 3.2: every module must forward 68 octets un
 LARGEST_MTU = 65_535
 LAST_VLAN = 4094
 LINK_LOCAL = 0xFE80 << 112
-Subnet = tuple[int, int]  # an address, and the length of its network
+Subnet = tuple[int, int]  # an address, and the prefix length of its network
 
 
 class Interface:
@@ -41,7 +41,7 @@ class Interface:
 
     @property
     def subnets(self) -> tuple[Subnet, ...]:
-        """All its addresses with the lengths of their networks, the first one first."""
+        """All its addresses with the prefix lengths of their networks, beginning with `address`."""
         return ((self.address, self.length), *self.further)
 
     @property
@@ -78,7 +78,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class Port(Interface):
-    """A port in numbers; `rate_bps` is None for a link whose speed does not matter.
+    """A port in numbers. rate_bps: None for a link without a rate.
 
     vlan: the number of its VLAN, which port number `on` carries; 0: not a VLAN.
     """
@@ -165,18 +165,18 @@ def resolve_ports(records: Iterable[PortRecord]) -> tuple[tuple[Port, ...], tupl
     for number, record in enumerate(records):
         place = f"port[{number}] {record.name!r}"
         port = _port(place, number, record, ports)
-        if any(other.name == port.name for other in ports):
+        if any(earlier.name == port.name for earlier in ports):
             raise InputError(f"{place}: two ports have the name {port.name!r}")
         side = None if record.address6 is None else _port6(place, record.address6, port)
         port, side = _with_further(place, record.addresses, port, side)
-        for link, before in ((port, ports), (side, sides)):
-            for name, other in zip((one.name for one in ports), before, strict=True):
-                both = link.subnets if link and other else ()
-                for own, length in both:
+        for link, earlier_links in ((port, ports), (side, sides)):
+            for name, earlier in zip((port_of_link.name for port_of_link in ports), earlier_links, strict=True):
+                subnets = link.subnets if link and earlier else ()
+                for address, length in subnets:
                     assert link is not None
-                    assert other is not None
-                    if any(_overlap(link.family, (own, length), net) for net in other.subnets):
-                        text = f"{link.family.text(own)}/{length}"
+                    assert earlier is not None
+                    if any(_overlap(link.family, (address, length), net) for net in earlier.subnets):
+                        text = f"{link.family.text(address)}/{length}"
                         raise InputError(f"{place}: network {text} overlaps with that of port {name!r}")
         ports.append(port)
         sides.append(side)
@@ -251,16 +251,16 @@ def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | No
         else:
             with told_at(place):
                 number = family.number(text)
-            lengths = [length for own, length in nets if (own ^ number) & family.mask(length) == 0]
+            lengths = [length for local, length in nets if (local ^ number) & family.mask(length) == 0]
             if not lengths:
                 networks = ", ".join(
-                    family.prefix_text(own & family.mask(length), length) for own, length in link.networks
+                    family.prefix_text(local & family.mask(length), length) for local, length in link.networks
                 )
                 raise InputError(f"{place}: address {text} without a length is in no network of its link ({networks})")
             net = number, lengths[0]
         if net[0] in link.own:
             raise InputError(f"{place}: the port has the address {text} already")
-        if any(_overlap(family, net, one) and (net[1] != one[1]) for one in nets):
+        if any(_overlap(family, net, subnet) and (net[1] != subnet[1]) for subnet in nets):
             raise InputError(f"{place}: network of {text} overlaps with another one of the port")
         changed: Interface
         if isinstance(link, Port):
@@ -269,8 +269,8 @@ def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | No
         else:
             assert side is not None
             changed = side = replace(side, further=(*side.further, net))
-            first = net[0] == net[0] & family.mask(net[1]) and net[1] < 127
-            sound = address_kind(net[0]) is Kind.ROUTABLE and not first
+            anycast = net[0] == net[0] & family.mask(net[1]) and net[1] < 127
+            sound = address_kind(net[0]) is Kind.ROUTABLE and not anycast
         if not sound:
             raise InputError(f"{place}: address must be that of a host on its network, got {text!r}")
     return port, side

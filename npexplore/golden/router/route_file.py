@@ -130,9 +130,9 @@ def nearest(line: str) -> str:
     prefix, via, device = (pattern.search(line) for pattern in (_PREFIX, _VIA, _DEVICE))
     target = f"via {via[1]}" if via else device[1] if device else next((w for w in words if w in KINDS[1:]), "")
     default = "::/0" if ":" in target else "0.0.0.0/0"
-    first = prefix[0] if prefix else default if "default" in words else ""
-    route = f"{first} {target}"
-    return f" (nearest: {route!r})" if first and target and words != route.split() else ""
+    route_prefix = prefix[0] if prefix else default if "default" in words else ""
+    route = f"{route_prefix} {target}"
+    return f" (nearest: {route!r})" if route_prefix and target and words != route.split() else ""
 
 
 def _labels(place: str, text: str) -> list[int]:

@@ -1,8 +1,8 @@
-"""Routes in numbers, of IPv4 as columns and of IPv6 as rows: where they lead, and the labels that they push.
+"""Resolves routes to numbers, IPv4 as columns and IPv6 as rows: their targets and the labels that they push.
 
-A next hop lies on the link of a port; one that is link-local needs its port beside it. Pushing is the map from classes
-of packets to labels (RFC 3031 section 3.11): such a route has a next hop, and its link must carry the smallest MTU of
-the protocol below the labels, so that RFC 3032 section 3.5 never has to cut a packet of IPv6.
+A next hop is on the link of a port; a link-local next hop needs an explicit port. A route that pushes labels maps a
+class of packets to labels (RFC 3031 section 3.11): it has a next hop, and its link must carry the protocol's smallest
+MTU below the labels, so that IPv6 packets are never fragmented by RFC 3032 section 3.5.
 """
 
 from __future__ import annotations
@@ -220,8 +220,8 @@ def _multipath(
             raise InputError(f"{where}: next hop {member.via} stands there twice; give it a weight instead")
         next_hops.append(NextHop(Hop(0, port.number, via, source=_source(links[port.number], via)), member.weight))
     several = tuple(next_hops) if len(next_hops) > 1 else ()
-    first = next_hops[0].hop
-    return Route(*prefix, first.kind, first.port, first.via, source=first.source, next_hops=several)
+    target = next_hops[0].hop
+    return Route(*prefix, target.kind, target.port, target.via, source=target.source, next_hops=several)
 
 
 def next_hop(

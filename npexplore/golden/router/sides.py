@@ -79,12 +79,12 @@ class Side(ABC):
 
     def _group(self, next_hops: Sequence[NextHop]) -> Group:
         """Add several next hops to `hops`; return their rows, and the largest flow hash that each takes."""
-        first, total, weight, bounds = len(self.hops), sum(next_hop.weight for next_hop in next_hops), 0, []
+        first_row, total, weight, bounds = len(self.hops), sum(next_hop.weight for next_hop in next_hops), 0, []
         for next_hop in next_hops:
             weight += next_hop.weight
             bounds.append(((weight << HASH_BITS) + total // 2) // total - 1)
         self.hops += [next_hop.hop for next_hop in next_hops]
-        return Group(range(first, len(self.hops)), tuple(bounds))
+        return Group(range(first_row, len(self.hops)), tuple(bounds))
 
     def route(self, address: int, about: bytes | Flow | None = None, source: int = 0) -> Hop | None:
         """Return the target of an address, None without a route.
@@ -225,8 +225,8 @@ class Side4(Side):
         source = np.zeros(len(routes), np.int64) if routes.source is None else routes.source
         several = np.zeros(len(routes), np.int64) if routes.next_hops is None else routes.next_hops
         columns = (routes.kind, routes.port, routes.via, stack, source, several)
-        number, first, _ = alike(columns, len(routes))
-        distinct = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
+        number, first_rows, _ = alike(columns, len(routes))
+        distinct = np.stack([column[first_rows].astype(np.int64) for column in columns], axis=1)
         lpm = with_room(LPMS[one_of("lookup", lookup, LPMS)], routes.value, routes.length, number.reshape(-1))
         hops = [
             Hop(kind, port, via, router.stacks[row], sender) for kind, port, via, row, sender, _ in distinct.tolist()
@@ -267,7 +267,7 @@ class Side6(Side):
     def _longest(self) -> dict[int, int]:
         """The length of the longest routed prefix by its first address."""
         value, length = self._prefixes
-        rows = IPV6.order(value, length)  # of equal addresses the last one is the longest
+        rows = IPV6.order(value, length)  # of equal addresses the last row has the longest prefix
         return dict(zip(IPV6.numbers(value[rows]), length[rows].tolist(), strict=True))
 
     def _lpm_by(self, port: int) -> Lpm:

@@ -83,7 +83,7 @@ def options(side: Side4, walk: Walk4) -> Reason:
 
 
 def deliver(side: Side4, walk: Walk4) -> Reason:
-    """Drop packets for the router itself and multicasts; follow a source route that is not at its end."""
+    """Stop packets for the router itself and multicasts; follow a source route that is not at its end."""
     destination = walk.header.destination
     walk.kind = destination_kind(destination, side.links)
     local = destination in side.router.ports[walk.port].broadcasts  # all on the incoming link have it

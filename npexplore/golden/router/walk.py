@@ -24,7 +24,7 @@ class Sent(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a frame: all frames sent, and the reason if the packet itself was not sent (NONE if it was)."""
+    """The outcome of a frame: all frames sent, and the reason if the packet was not sent (NONE: it was sent)."""
 
     reason: Reason
     sent: tuple[Sent, ...]

@@ -81,7 +81,7 @@ def ranked(
 ) -> Callable[[Rank], type[Ranked]]:
     """Return a decorator that makes a rank function a scheduler, listed under the function's name.
 
-    weight: what a weight is, for messages. unfairness: see `Ranked.between`.
+    weight: the meaning of a weight, for messages. unfairness: see `Ranked.between`.
     """
 
     def listed(rank: Rank) -> type[Ranked]:

@@ -35,7 +35,7 @@ class WeightedRoundRobin(Scheduler):
         return self.current
 
     def left(self, number: int, packet: QueuedPacket) -> None:
-        """Count the packet."""
+        """Decrement the packets left in this turn."""
         self.left_over -= 1
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction:
