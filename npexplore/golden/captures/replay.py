@@ -135,9 +135,9 @@ class Replay(ShownByArguments):
         return self._first_ns + np.round((t_ns - self._first_ns) / self._speed).astype(np.int64)
 
     def _refuse(self, part: Part, raw: NDArray[np.bool_]) -> None:
-        wrong = np.flatnonzero(raw & ~np.isin(part.link_type, RAW_LINKS))
-        if len(wrong):
-            row = int(wrong[0])
+        unsupported = np.flatnonzero(raw & ~np.isin(part.link_type, RAW_LINKS))
+        if len(unsupported):
+            row = int(unsupported[0])
             name, path = link_format(int(part.link_type[row])).name, self.scans[part.source[row]].path
             supported = ", ".join(link_format(link).name for link in (ETHERNET_LINK, RAW_LINKS[0], RAW_LINKS[-1]))
             raise InputError(f"{path}: link type of packet {part.number[row]} must be one of {supported}, got {name}")

@@ -51,5 +51,5 @@ class Spool:
         length = np.concatenate([np.empty(0, np.int64), *self._lengths])
         begin = FILE_HEAD + np.cumsum(length + RECORD_HEAD) - length
         with self._path.open("r+b") as file:
-            whole = np.frombuffer(mmap.mmap(file.fileno(), 0), np.uint8)
-        return Packets(whole, begin, length)
+            file_bytes = np.frombuffer(mmap.mmap(file.fileno(), 0), np.uint8)
+        return Packets(file_bytes, begin, length)

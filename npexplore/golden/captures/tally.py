@@ -97,8 +97,8 @@ class Tally:
         names = [port.name for port in self.router.ports]
         kinds = (("sent", names, self.sent), ("dropped", [reason.name for reason in Reason], self.dropped))
         return [
-            {"from": names[source], "to": to[target], "dropped": kind == "dropped", "packets": packets}
-            for kind, to, counts in kinds
+            {"from": names[source], "to": targets[target], "dropped": kind == "dropped", "packets": packets}
+            for kind, targets, counts in kinds
             for (source, target), packets in zip(np.argwhere(counts).tolist(), counts[counts > 0].tolist(), strict=True)
         ] + [
             {"from": names[source], "to": fate.name, "dropped": True, "packets": packets}

@@ -160,25 +160,25 @@ class RangeMatcher(Classifier):
         """A search costs the same for all values of a piece, so its cost is looked up."""
         count, words = len(headers.source), self.vector_words
         alu, branch, probes, probe_words, read = (np.zeros(count, np.int64) for _ in range(5))
-        going = np.ones(count, np.bool_)  # all fields so far matched an interval
+        active = np.ones(count, np.bool_)  # all fields so far matched an interval
         for k, (column, field_pieces) in enumerate(zip(headers, self._pieces, strict=True)):
             piece = np.searchsorted(field_pieces.start, column, side="right") - 1
-            steps, comparisons = field_pieces.probes[piece] * going, field_pieces.comparisons[piece] * going
+            steps, comparisons = field_pieces.probes[piece] * active, field_pieces.comparisons[piece] * active
             probes += steps
             probe_words += self.interval_words[k] * steps
             alu += _PROBE["alu"] * steps + self.compare_alu[k] * comparisons
-            branch += _PROBE["branch"] * steps + comparisons + going
-            going = going & field_pieces.matched[piece]
-            alu += going
-            read += going
+            branch += _PROBE["branch"] * steps + comparisons + active
+            active = active & field_pieces.matched[piece]
+            alu += active
+            read += active
         index = self.match_many(headers).astype(np.int64)
         matched = index != NO_MATCH
-        tested = np.where(matched, index // self.word_bits + 1, words) * going
+        tested = np.where(matched, index // self.word_bits + 1, words) * active
         if self.reading == "whole":
             accesses, moved = read * -(-words // (self.burst_words or words)), read * words
         else:
             rounds = -(-tested // self.step_words)
-            accesses, moved = len(FIELDS) * rounds, len(FIELDS) * np.minimum(rounds * self.step_words, words) * going
+            accesses, moved = len(FIELDS) * rounds, len(FIELDS) * np.minimum(rounds * self.step_words, words) * active
         alu += moved + tested + matched
         return WorkColumns.counted(
             count,

@@ -185,9 +185,9 @@ def _masked(value: str, mask: str) -> Range:
     low, bits = whole_number(value), whole_number(mask)
     if low is None or bits is None:
         raise InputError(f"protocol must be NUMBER/MASK, got {value}/{mask} (without leading zeros, or with 0x)")
-    free = ~bits & 0xFF
-    if not 0 <= bits <= 0xFF or free & (free + 1):
+    free_bits = ~bits & 0xFF
+    if not 0 <= bits <= 0xFF or free_bits & (free_bits + 1):
         raise InputError(f"protocol needs a mask of leading ones, 0x00 to 0xff, got {mask}")
     if not 0 <= low <= 0xFF:
         raise InputError(f"protocol must be 0 to 255, got {value}")
-    return low & bits, low & bits | free
+    return low & bits, low & bits | free_bits

@@ -126,9 +126,9 @@ class Rules(Sequence[Rule]):
 
 def prefix_length(low: int, high: int, bits: int = 32) -> int | None:
     """Return the length of the prefix that equals this range, None if no prefix does."""
-    free = (high - low).bit_length()
-    span = (1 << free) - 1
-    return bits - free if high - low == span and not low & span else None
+    free_bits = (high - low).bit_length()
+    span = (1 << free_bits) - 1
+    return bits - free_bits if high - low == span and not low & span else None
 
 
 def range_text(name: str, ends: Range) -> str:

@@ -81,16 +81,16 @@ class Arrivals:
         _within("policed bytes", self.policed, 1, None)
         _within("queued bytes", self.queued, 1, None)
         largest = np.array([port.largest_bytes for port in router.ports])[self.port]
-        wrong = np.flatnonzero(self.length_bytes > largest)
-        if len(wrong):
-            row = int(wrong[0])
+        too_long = np.flatnonzero(self.length_bytes > largest)
+        if len(too_long):
+            row = int(too_long[0])
             raise InputError(
                 f"length of packet {row} must be at most {largest[row]} bytes at its port, got {self.length_bytes[row]}"
             )
 
 
 def _within(subject: str, values: NDArray[np.int64], low: int, high: int | None) -> None:
-    wrong = np.flatnonzero((values < low) if high is None else (values < low) | (values > high))
-    if len(wrong):
+    out_of_range = np.flatnonzero((values < low) if high is None else (values < low) | (values > high))
+    if len(out_of_range):
         rule = f"at least {low}" if high is None else f"{low} to {high}"
-        raise InputError(f"{subject} of packet {wrong[0]} must be {rule}, got {values[wrong[0]]}")
+        raise InputError(f"{subject} of packet {out_of_range[0]} must be {rule}, got {values[out_of_range[0]]}")

@@ -152,8 +152,8 @@ def _limits(place: str, record: QueueRecord, rate: TokenRate) -> QueueLimits:
         early = None
         if record.early is not None:
             chance = Fraction(f"{record.early.chance:.12g}")
-            low, high = record.early.low, record.early.high
-            green, yellow, red = (Thresholds(a, b, chance) for a, b in zip(low, high, strict=True))
+            lows, highs = record.early.low, record.early.high
+            green, yellow, red = (Thresholds(low, high, chance) for low, high in zip(lows, highs, strict=True))
             small = -(-SHORTEST * rate.denominator // rate.numerator)
             early = EarlyDrop((green, yellow, red), record.early.shift, small)
         packets = QueueLimits().packets if record.packets is None and record.bytes is None else record.packets

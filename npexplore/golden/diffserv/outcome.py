@@ -122,13 +122,13 @@ class Outcome:
         import pandas as pd
 
         time, length = self.arrivals.time_ns, self.arrivals.length_bytes
-        since = since_ns if since_ns is not None else int(time[0]) if len(time) else 0
-        until = until_ns if until_ns is not None else int(time[-1]) + 1 if len(time) else 1
-        if until <= since:
-            raise InputError(f"time must end after it begins, got {since} ns to {until} ns")
-        seconds = (until - since) / NS
-        arrived = (time >= since) & (time < until)
-        departed = self.sent & (self.departure_ns >= since) & (self.departure_ns < until)
+        begin_ns = since_ns if since_ns is not None else int(time[0]) if len(time) else 0
+        end_ns = until_ns if until_ns is not None else int(time[-1]) + 1 if len(time) else 1
+        if end_ns <= begin_ns:
+            raise InputError(f"time must end after it begins, got {begin_ns} ns to {end_ns} ns")
+        seconds = (end_ns - begin_ns) / NS
+        arrived = (time >= begin_ns) & (time < end_ns)
+        departed = self.sent & (self.departure_ns >= begin_ns) & (self.departure_ns < end_ns)
 
         def packets(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.bincount(group[chosen], minlength=groups)

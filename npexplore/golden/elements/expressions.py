@@ -158,13 +158,13 @@ class _Reader:
 
     def of_qualifiers(self, said: _Primitive, start: int) -> Test:
         """Parse the rest of a primitive that began at word `start`; return its test."""
-        bare = self.at == start
+        is_bare = self.at == start
         if said.kind in BARE:
             self.before = said
             return bare_test(said.kind)
-        mask = self.mask() if not bare else None
+        mask = self.mask() if not is_bare else None
         relation = self.take(*COMPARED)
-        kind, value, network = self.value(said, bare)
+        kind, value, network = self.value(said, is_bare)
         if not kind:
             if relation or mask is not None:
                 raise self.wrong()
@@ -174,7 +174,7 @@ class _Reader:
                 raise self.wrong()
             self.before = replace(said, kind="proto")
             return of_protocols(said.protocols, lambda packet: True)
-        if bare:
+        if is_bare:
             direction = said.way or self.before.way
             inherited = self.before.protocols if kind in ("port", "bytes") else None
             said = replace(said, way=direction, protocols=said.protocols or inherited, field=self.before.field)
@@ -213,8 +213,8 @@ class _Reader:
         """Parse `[POS:LEN]`, `[FIRST,LAST]` or `[POS]`: octets inside one aligned 32-bit word."""
         end = self.words.index("]", self.at) if "]" in self.words[self.at :] else len(self.words)
         inside = "".join(self.words[self.at + 1 : end])
-        first, mark, last = inside.partition(":" if ":" in inside else ",")
-        position, size = whole_number(first), whole_number(last) if mark else 1
+        begin_text, mark, end_text = inside.partition(":" if ":" in inside else ",")
+        position, size = whole_number(begin_text), whole_number(end_text) if mark else 1
         if mark == "," and position is not None and size is not None:
             size += 1 - position
         if position is None or size is None or not 1 <= size <= 4 - position % 4 or end == len(self.words):
@@ -260,8 +260,8 @@ class _Reader:
             self.at += 1
             maximum = largest(kind, said.field or self.before.field)
             if number_ > maximum:
-                named = {"port": "a port", "proto": "a protocol", "type": "type of ICMP"}.get(kind, kind)
-                raise InputError(f"{named} must be 0 to {maximum}, got {word!r}")
+                field_name = {"port": "a port", "proto": "a protocol", "type": "type of ICMP"}.get(kind, kind)
+                raise InputError(f"{field_name} must be 0 to {maximum}, got {word!r}")
             return kind, number_, maximum
         return self.address_value(word, kind, said)
 

@@ -27,8 +27,8 @@ class IPClassifier(Element):
     def take(self, pack: Pack, port: int) -> Out:
         """Send the packet to the output of the first matching expression; drop it if none matches."""
         packet = pack.packet
-        whole = len(packet) >= 20 and read_header(packet).version == 4
-        for output, test in self.tests if whole else ():
+        has_header = len(packet) >= 20 and read_header(packet).version == 4
+        for output, test in self.tests if has_header else ():
             if test(packet):
                 return [(output, pack)] if output >= 0 else [(-1, _refused(pack))]
         return [(-1, _refused(pack))]

@@ -136,10 +136,10 @@ class Graph:
 
     def _check_processing(self) -> None:
         """Derive push or pull for agnostic elements from their neighbours; push must not be connected to pull."""
-        settled: dict[tuple[str, int, bool], str] = {}
+        derived: dict[tuple[str, int, bool], str] = {}
 
         def code(end: Port, output: bool) -> str:
-            return settled.get((*end, output), self.elements[end.element].processing(end.port, output=output))
+            return derived.get((*end, output), self.elements[end.element].processing(end.port, output=output))
 
         changed = True
         while changed:
@@ -154,7 +154,7 @@ class Graph:
                     )
                 for end, end_code, peer_code in ((link.source, source, target), (link.target, target, source)):
                     if end_code == "a" and peer_code != "a":
-                        changed |= self._settle(settled, end.element, peer_code)
+                        changed |= self._settle(derived, end.element, peer_code)
         for end, output in dict.fromkeys(self._ends()):
             if code(end, output) == ("l" if not output else "h"):
                 places = [link.place for link in self.joined if (link.source if output else link.target) == end]

@@ -47,8 +47,8 @@ class ICMPError(Element):
             raise InputError(f"type {self.type} of ICMP is no error (errors: {', '.join(ICMP_TYPES)})")
         codes = ICMP_CODES.get(self.type, {})
         self.code = codes[code] if code in codes else limited("code of ICMP", code, 255)
-        bad = self.said.value("BADADDRS", arguments[3] if len(arguments) > 3 else "")
-        self.unanswered = {address(named(bad_address, "ip")) for bad_address in bad.split()}
+        bad_addresses = self.said.value("BADADDRS", arguments[3] if len(arguments) > 3 else "")
+        self.unanswered = {address(named(bad_address, "ip")) for bad_address in bad_addresses.split()}
         self.mtu = number(self.said.value("MTU", "576"))
         self.path_mtu = limited("PMTU", self.said.value("PMTU", "0"), 0xFFFF)
         self.fixes = truth("SET_FIX_ANNO", self.said.value("SET_FIX_ANNO", "true"))

@@ -162,8 +162,8 @@ def prefix(text: str) -> tuple[int, int]:
         length = number(tail) if tail else 32
         if not 0 <= length <= 32:
             raise InputError(f"prefix length must be 0 to 32, got {text!r}")
-    short = head.count(".") < 3 and head.replace(".", "").isdigit()  # 10/8
-    return address(head + ".0" * (3 - head.count(".")) if short else head) & prefix_mask(length), length
+    is_short = head.count(".") < 3 and head.replace(".", "").isdigit()  # 10/8
+    return address(head + ".0" * (3 - head.count(".")) if is_short else head) & prefix_mask(length), length
 
 
 class DropBroadcasts(Element):
@@ -262,5 +262,5 @@ class SetIPChecksum(Element):
         size = 4 * (packet[0] & 15) if packet else 0
         if not 20 <= size <= len(packet):
             return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
-        bare = packet[:10] + b"\0\0" + packet[12:]
-        return [(0, pack.with_packet(bare[:10] + internet_checksum(bare[:size]).to_bytes(2, "big") + bare[12:]))]
+        zeroed = packet[:10] + b"\0\0" + packet[12:]
+        return [(0, pack.with_packet(zeroed[:10] + internet_checksum(zeroed[:size]).to_bytes(2, "big") + zeroed[12:]))]

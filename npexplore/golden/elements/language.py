@@ -276,13 +276,13 @@ def parse(text: str, file: str = "graph") -> Parsed:
 
 def _unfolded(joined: list[Joined]) -> list[Joined]:
     """Return the connections with the ports of compounds replaced by the element ports behind them."""
-    beyond: dict[Port, list[Port]] = {}
+    inside_of: dict[Port, list[Port]] = {}
     for link in joined:
         if "#" in link.source.element:
-            beyond.setdefault(link.source, []).append(link.target)
+            inside_of.setdefault(link.source, []).append(link.target)
 
     def ends(port: Port) -> list[Port]:
-        return [port] if "#" not in port.element else [end for inner in beyond.get(port, []) for end in ends(inner)]
+        return [port] if "#" not in port.element else [end for inner in inside_of.get(port, []) for end in ends(inner)]
 
     links = []
     for link in joined:
@@ -290,7 +290,7 @@ def _unfolded(joined: list[Joined]) -> list[Joined]:
             continue
         targets = ends(link.target)
         if not targets:
-            inside = link.target.element.partition("#")[0]
-            raise InputError(f"{link.place}: nothing inside {inside!r} is joined to its port {link.target.port}")
+            compound = link.target.element.partition("#")[0]
+            raise InputError(f"{link.place}: nothing inside {compound!r} is joined to its port {link.target.port}")
         links += [Joined(link.source, end, link.place) for end in targets]
     return links

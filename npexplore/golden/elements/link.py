@@ -121,9 +121,9 @@ class ARPQuerier(Element):
         """Read the port's address, with or without its prefix length, and MAC address, or a name of both."""
         self.ip, self.mac = address(named(arguments[0], "ip").partition("/")[0]), mac(arguments[-1])
         network = prefix(arguments[0])[1] if "/" in arguments[0] else 32
-        everybody = self.ip | MAX_ADDRESS & ~prefix_mask(network)
+        computed = self.ip | MAX_ADDRESS & ~prefix_mask(network)
         broadcast = self.said.value("BROADCAST", "")
-        self.everybody = address(broadcast) if broadcast else everybody if everybody != self.ip else MAX_ADDRESS
+        self.everybody = address(broadcast) if broadcast else computed if computed != self.ip else MAX_ADDRESS
         self.known: dict[int, bytes] = {}
         self.waiting: dict[int, list[Pack]] = {}
 
@@ -143,10 +143,10 @@ class ARPQuerier(Element):
             return [(-1, replace(pack, reason=Reason.NO_NEIGHBOUR))]
         is_first = pack.target not in self.waiting
         self.waiting.setdefault(pack.target, [])
-        lost = self._dropped() if sum(map(len, self.waiting.values())) >= MAX_WAITING else []
+        dropped = self._dropped() if sum(map(len, self.waiting.values())) >= MAX_WAITING else []
         self.waiting[pack.target].append(pack)
-        question = BROADCAST + self.mac + ARP_TYPE + _arp(REQUEST, self.mac, self.ip, bytes(6), pack.target)
-        return [*([(self.outputs - 1, Pack(question, pack.device))] if is_first else []), *lost]
+        request = BROADCAST + self.mac + ARP_TYPE + _arp(REQUEST, self.mac, self.ip, bytes(6), pack.target)
+        return [*([(self.outputs - 1, Pack(request, pack.device))] if is_first else []), *dropped]
 
     def _station(self, target: int) -> bytes | None:
         """Return the MAC of a known neighbour, multicast (RFC 1112 section 6.4) or broadcast address, else None."""
@@ -158,11 +158,11 @@ class ARPQuerier(Element):
 
     def _dropped(self) -> list[tuple[int, Pack]]:
         """Remove half of the waiting packets from the queues; return them, marked as dropped."""
-        lost: list[tuple[int, Pack]] = []
+        dropped: list[tuple[int, Pack]] = []
         for queue in self.waiting.values():
-            while queue and len(lost) <= MAX_WAITING // 2:
-                lost.append((-1, replace(queue.pop(0), reason=Reason.NO_NEIGHBOUR)))
-        return lost
+            while queue and len(dropped) <= MAX_WAITING // 2:
+                dropped.append((-1, replace(queue.pop(0), reason=Reason.NO_NEIGHBOUR)))
+        return dropped
 
     def _framed(self, pack: Pack, to: bytes) -> Pack:
         header = to + self.mac + b"\x08\x00"

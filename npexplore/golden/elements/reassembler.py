@@ -64,5 +64,5 @@ class IPReassembler(Element):
         del self.held[key]
         head = datagram.first.packet[: 4 * (datagram.first.packet[0] & 15)]
         length = len(head) + len(datagram.data)
-        whole = head[:2] + length.to_bytes(2, "big") + head[4:6] + datagram.flags.to_bytes(2, "big") + head[8:]
-        return [(0, datagram.first.with_packet(with_checksum(whole + bytes(datagram.data))))]
+        header_fields = head[:2] + length.to_bytes(2, "big") + head[4:6] + datagram.flags.to_bytes(2, "big") + head[8:]
+        return [(0, datagram.first.with_packet(with_checksum(header_fields + bytes(datagram.data))))]

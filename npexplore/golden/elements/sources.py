@@ -130,8 +130,8 @@ class ICMPPingSource(InfiniteSource):
 
 def message(kind: int, rest: bytes) -> bytes:
     """Return an ICMP message with its checksum (RFC 792)."""
-    bare = bytes([kind, 0, 0, 0]) + rest
-    return bare[:2] + internet_checksum(bare).to_bytes(2, "big") + bare[4:]
+    zeroed = bytes([kind, 0, 0, 0]) + rest
+    return zeroed[:2] + internet_checksum(zeroed).to_bytes(2, "big") + zeroed[4:]
 
 
 class FromHost(FromDevice):

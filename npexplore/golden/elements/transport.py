@@ -104,9 +104,9 @@ class StoreIPAddress(Element):
     def configure(self, *arguments: str) -> None:
         """Read the address and the offset."""
         self.address = address(arguments[0]) if len(arguments) > 1 else None
-        where = arguments[-1].lower()
-        self.field = ADDRESS_AT.get(where)
-        self.offset = number(where) if self.field is None else 0
+        offset_text = arguments[-1].lower()
+        self.field = ADDRESS_AT.get(offset_text)
+        self.offset = number(offset_text) if self.field is None else 0
 
     def take(self, pack: Pack, port: int) -> Out:
         """Return the packet with the address written; checksums are updated only for `src` and `dst`."""

@@ -70,9 +70,9 @@ def read_options(packet: bytes) -> Options:
         if size < 2 or at + size > length:
             return Options(tuple(options), at)
         option = Option(packet[at], at, packet[at : at + size])
-        wrong = _fault(option, options)
-        if wrong is not None:
-            return Options(tuple(options), at + wrong)
+        wrong_octet = _fault(option, options)
+        if wrong_octet is not None:
+            return Options(tuple(options), at + wrong_octet)
         options.append(option)
         at += size
     return Options(tuple(options), None)
@@ -165,17 +165,17 @@ def forward_options(
     next address. The options must have no fault that `read_options` reports.
     """
     header = bytearray(packet[: 4 * (packet[0] & 15)])
-    here = address.to_bytes(4, "big")
+    address_octets = address.to_bytes(4, "big")
     for option in options.options:
         start, size = option.offset, len(option.octets)
         if option.kind == RECORD_ROUTE and header[start + 2] <= size:
-            _write(header, start, here)
+            _write(header, start, address_octets)
         elif follow and option.kind in (LOOSE_ROUTE, STRICT_ROUTE) and header[start + 2] + 3 <= size:
             at = start + header[start + 2] - 1
             header[16:20] = header[at : at + 4]
-            _write(header, start, here)
+            _write(header, start, address_octets)
         elif option.kind == TIMESTAMP:
-            _stamp(header, option, here, own, (time_ms % 86_400_000).to_bytes(4, "big"))
+            _stamp(header, option, address_octets, own, (time_ms % 86_400_000).to_bytes(4, "big"))
     return with_checksum(bytes(header) + packet[len(header) :])
 
 

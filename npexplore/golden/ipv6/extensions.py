@@ -45,10 +45,10 @@ def read_chain(packet: bytes) -> "Chain[int]":
     if header.next_header == HOP_BY_HOP and not header.payload_length:
         return Chain(Reason.JUMBOGRAM, 0, HOP_BY_HOP, SHORTEST, 0)
     end = SHORTEST + header.payload_length
-    protocol, at, named, count = header.next_header, SHORTEST, 6, 0  # named: offset of the next header's type
+    protocol, at, type_at, count = header.next_header, SHORTEST, 6, 0  # type_at: offset of the next header's type
     while protocol in CHAINED:
         if protocol == HOP_BY_HOP and at != SHORTEST:
-            return Chain(Reason.HOP_BY_HOP_LATE, named, protocol, at, count)
+            return Chain(Reason.HOP_BY_HOP_LATE, type_at, protocol, at, count)
         if at + 8 > end:
             return Chain(Reason.EXTENSION_CUT, at, protocol, at, count)
         size = 8 * packet[at + 1] + 8
@@ -59,7 +59,7 @@ def read_chain(packet: bytes) -> "Chain[int]":
         if at + size > end:
             return Chain(Reason.EXTENSION_CUT, at, protocol, at, count)
         non_first = protocol == FRAGMENT and (packet[at + 2] << 8 | packet[at + 3]) >> 3 != 0
-        protocol, named, at, count = packet[at], at, at + size, count + 1
+        protocol, type_at, at, count = packet[at], at, at + size, count + 1
         if non_first:
             return Chain(Reason.NONE, 0, FRAGMENT, at, count)
     return Chain(Reason.NONE, 0, protocol, at, count)

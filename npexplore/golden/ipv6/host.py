@@ -40,7 +40,7 @@ def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carrie
     """
     header = read_header(packet)
     end = min(len(packet), SHORTEST + header.payload_length)
-    protocol, at, named = header.next_header, SHORTEST, NEXT_HEADER_AT
+    protocol, at, type_at = header.next_header, SHORTEST, NEXT_HEADER_AT
     hop_options_at = 0 if joined == SHORTEST else SHORTEST  # only offset at which hop-by-hop options are allowed
     had_fragment_header = joined > 0  # whether a fragment header came before
     while protocol in (DESTINATION_OPTIONS, ROUTING, FRAGMENT) or (protocol == HOP_BY_HOP and at == hop_options_at):
@@ -62,9 +62,9 @@ def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carrie
                 return IcmpError(PARAMETER_PROBLEM, FIELD, at)
             had_fragment_header = True
             if (packet[at + 2] << 8 | packet[at + 3]) & 0xFFF9:
-                return Piece(at, named)
-        protocol, named, at = packet[at], at, at + size
-    return Carried(protocol, at, named)
+                return Piece(at, type_at)
+        protocol, type_at, at = packet[at], at, at + size
+    return Carried(protocol, at, type_at)
 
 
 def _options(packet: bytes, at: int, size: int, linux: bool) -> IcmpError | None:

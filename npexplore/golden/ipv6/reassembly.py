@@ -55,13 +55,13 @@ class Reassembly(Waiting):
 
 def _joined(datagram: Datagram) -> bytes | None:
     """Return the packet of a complete datagram; None if it is too long, or has an invalid mixture of ECN bits."""
-    first_headers, named, protocol = datagram.head
+    first_headers, type_at, protocol = datagram.head
     data, ecn = datagram.joined(), datagram.marked
     length = len(first_headers) - SHORTEST + len(data)
     if length > LONGEST or ecn is None:
         return None
     head = bytearray(first_headers)
-    head[named] = protocol
+    head[type_at] = protocol
     head[LENGTH_AT : LENGTH_AT + 2] = length.to_bytes(2, "big")
     head[1] |= ecn << 4
     return bytes(head) + data

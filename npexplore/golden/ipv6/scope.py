@@ -53,5 +53,5 @@ def martian_many(source: NDArray[np.uint64], destination: NDArray[np.uint64]) ->
     """Return the reason code of each pair of addresses."""
     sources, destinations = address_kinds(source), address_kinds(destination)
     out = np.where(np.isin(destinations, (Kind.UNSPECIFIED, Kind.LOOPBACK)), Reason.MARTIAN_DESTINATION6, Reason.NONE)
-    bad = np.isin(sources, (Kind.UNSPECIFIED, Kind.LOOPBACK, Kind.MULTICAST))
-    return np.where(bad, Reason.MARTIAN_SOURCE6, out).astype(np.uint8)
+    bad_source = np.isin(sources, (Kind.UNSPECIFIED, Kind.LOOPBACK, Kind.MULTICAST))
+    return np.where(bad_source, Reason.MARTIAN_SOURCE6, out).astype(np.uint8)

@@ -82,8 +82,8 @@ def hop_limit(side: Side6, walk: Walk6) -> Reason:
 def scope(side: Side6, walk: Walk6) -> Reason:
     """Drop packets with a link-local source that would leave its link."""
     assert walk.hop is not None
-    leaves = walk.hop.port != walk.port
-    return Reason.BEYOND_SCOPE if leaves and address_kind(walk.header.source) is Kind.LINK_LOCAL else Reason.NONE
+    leaves_link = walk.hop.port != walk.port
+    return Reason.BEYOND_SCOPE if leaves_link and address_kind(walk.header.source) is Kind.LINK_LOCAL else Reason.NONE
 
 
 def fit(side: Side6, walk: Walk6) -> Reason:
@@ -134,10 +134,10 @@ def error_or_reply(
     piece = carried_by(walk.packet, linux=linux)
     joined = piece.at if isinstance(piece, Piece) else 0
     if isinstance(piece, Piece):
-        whole = side.reassembly.add(walk.packet, piece, walk.port, walk.time_ns)
-        if not isinstance(whole, bytes):
-            return whole
-        walk.packet = whole
+        datagram = side.reassembly.add(walk.packet, piece, walk.port, walk.time_ns)
+        if not isinstance(datagram, bytes):
+            return datagram
+        walk.packet = datagram
     answer = host_answer6(walk.packet, linux=linux, joined=joined)
     if not isinstance(answer, bytes):
         return answer

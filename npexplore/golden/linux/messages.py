@@ -42,8 +42,8 @@ class LinuxMessages4(Messages4):
         """Return about which packets no error is sent: non-first fragments, ICMP errors, unknown and cut ICMP."""
         cut = numbers(buffer, at + 2, 2) <= 20
         kind = buffer[np.where(cut, at, at + 20)]
-        quiet = cut | (kind > LAST_ICMP) | np.isin(kind, sorted(QUIET_ICMP))
-        return np.asarray((numbers(buffer, at + 6, 2) & 0x1FFF > 0) | ((buffer[at + 9] == ICMP) & quiet))
+        no_error_type = cut | (kind > LAST_ICMP) | np.isin(kind, sorted(QUIET_ICMP))
+        return np.asarray((numbers(buffer, at + 6, 2) & 0x1FFF > 0) | ((buffer[at + 9] == ICMP) & no_error_type))
 
     def redirected(self, frames: Frames, rows: Numbers, source: NDArray[Any], back: Numbers, hop: Numbers) -> Which:
         """Return which sources are neighbours on the link of the incoming port, as `attached` does."""

@@ -153,12 +153,12 @@ def send_redirect(side: Side6, walk: Walk6) -> None:
         address_kind(source) is Kind.UNSPECIFIED
     ):  # never a destination (RFC 4291 section 2.5.2), and without a neighbour entry
         return
-    way = way_to(side, walk.port, source, walk.packet)
-    if link is None or way is None or way.kind != UNICAST or way.via or is_own(side, walk.port, source):
+    hop = way_to(side, walk.port, source, walk.packet)
+    if link is None or hop is None or hop.kind != UNICAST or hop.via or is_own(side, walk.port, source):
         return
     if side.may_tell(walk.time_ns):
         message = redirect(walk.packet, link.link_local, target, side.known_mac(walk.port, target))
-        walk.sent.append(Sent(way.port, side.framed(way, source, message), icmp=True))
+        walk.sent.append(Sent(hop.port, side.framed(hop, source, message), icmp=True))
 
 
 def reply(side: Side6, walk: Walk6, body: bytes) -> None:

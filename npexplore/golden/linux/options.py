@@ -64,9 +64,9 @@ def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int
         if size < 2 or at + size > end:
             options.pointer = at
             return options
-        wrong = _compile(options, header, at, size, address, stamps, time_ms)
-        if wrong is not None:
-            options.pointer = at + wrong
+        wrong_octet = _compile(options, header, at, size, address, stamps, time_ms)
+        if wrong_octet is not None:
+            options.pointer = at + wrong_octet
             return options
         at += size
     return options

@@ -55,8 +55,8 @@ def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Rea
         return reason, AWAY, None
     if target in side.own or side.links.is_broadcast(target):
         kind = HERE if target in side.own else DIRECTED
-        passes = kind is DIRECTED and source >> 24 == 0
-        return (R.NONE if passes else believed(side, source, walk.port, None)), kind, None
+        from_network_zero = kind is DIRECTED and source >> 24 == 0
+        return (R.NONE if from_network_zero else believed(side, source, walk.port, None)), kind, None
     hop = side.route(target, walk.packet or None)  # an ARP request has no flow
     if hop is not None and hop.kind == UNICAST:
         return believed(side, source, walk.port, hop.port), AWAY, hop
@@ -261,9 +261,9 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
         return
     kernel_options: KernelOptions = walk.options or KernelOptions()
     target, _ = reply_destination(walk.packet, kernel_options)
-    local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
-    source = walk.header.destination if local else None
-    if not local and side.router.linux.icmp_errors_use_inbound_ifaddr:
+    to_router = walk.kind is HERE and walk.options is not None and walk.options.hit is None
+    source = walk.header.destination if to_router else None
+    if not to_router and side.router.linux.icmp_errors_use_inbound_ifaddr:
         source = source_from(side, walk.port, walk.header.source)
     hop, mac = reply_route(side, target, source, walk.packet)
     if hop is None or not side.may_tell(walk.time_ns):

@@ -139,7 +139,7 @@ class Lpm(ShownByArguments, ABC):
         """
         columns = [np.asarray(column) for column in (value, length, next_hop)]
         if len({len(column) for column in columns}) != 1 or columns[1].ndim != 1 or columns[2].ndim != 1:
-            raise InputError(f"columns of routes must be equally long, got {[c.shape for c in columns]}")
+            raise InputError(f"columns of routes must be equally long, got {[array.shape for array in columns]}")
         values, lengths = cls.family.column(columns[0]), columns[1].astype(np.int64)
         if len(values):
             if lengths.min() < 0 or lengths.max() > cls.family.bits:
@@ -150,9 +150,9 @@ class Lpm(ShownByArguments, ABC):
             if columns[2].dtype.kind not in "iu" or low < 0 or high > MAX_NEXT_HOP:
                 raise InputError(f"next hops must be whole numbers from 0 to {MAX_NEXT_HOP}, got {low} to {high}")
             host_bits = (values & ~cls.family.masks()[lengths]).reshape(len(values), -1)
-            wrong = np.flatnonzero(host_bits.any(axis=1))
-            if len(wrong):
-                at = int(wrong[0])
+            wrong_rows = np.flatnonzero(host_bits.any(axis=1))
+            if len(wrong_rows):
+                at = int(wrong_rows[0])
                 text = cls.family.prefix_text(cls.family.numbers(values[at : at + 1])[0], int(lengths[at]))
                 raise InputError(f"prefix {text} (row {at}) has bits set below its length")
         table = cls(**settings)

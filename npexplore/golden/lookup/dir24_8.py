@@ -47,5 +47,5 @@ class Dir24_8(MultibitTrie):  # noqa: N801 (the name of the scheme)
         return self.nodes[1]
 
     def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None:
-        first, second = self._entries
-        kernels.lookup_two(address, first, second, self.STRIDES[1], self._limit, self._hops.value, out)
+        tbl24, tbl8 = self._entries
+        kernels.lookup_two(address, tbl24, tbl8, self.STRIDES[1], self._limit, self._hops.value, out)

@@ -102,14 +102,14 @@ class MultibitTrie(Lpm):
         steps = self._steps_of(value)
         first_missing = int(kernels.missing_from(self._entries, self._strides, self._limit, steps, length))
         missing_levels = [n for n in range(first_missing, len(self.STRIDES)) if length > sum(self.STRIDES[:n])]
-        short = [n for n in missing_levels if not self._state[n, kernels.FREE] and self._is_full(n)]
-        for level in short:
+        full_levels = [n for n in missing_levels if not self._state[n, kernels.FREE] and self._is_full(n)]
+        for level in full_levels:
             if self._state[level, kernels.USED] >= self._capacity[level]:
                 raise TableFullError(
                     f"route {self.family.prefix_text(value, length)}: all {self._capacity[level]} {self.NODE}s "
                     f"of {self.TABLES[level]} are in use"
                 )
-        for level in short:
+        for level in full_levels:
             self._grow(level)
 
     def _is_full(self, level: int) -> bool:
@@ -197,12 +197,12 @@ class WordTrie(MultibitTrie):
         if word_bits % 2 or not 4 <= word_bits <= 32:
             raise InputError(f"word_bits of the trie must be even and 4 to 32, got {word_bits}")
         self.word_bits = word_bits
-        leaves = 1 << word_bits // 2
-        nodes = (1 << word_bits) - leaves
+        leaf_codes = 1 << word_bits // 2
+        nodes = (1 << word_bits) - leaf_codes
         index_bits = np.cumsum(self.STRIDES[:-1]).tolist()
         super().__init__(
-            limit=leaves,
-            next_hops=min(leaves, 1 << 16) - 1,
+            limit=leaf_codes,
+            next_hops=min(leaf_codes, 1 << 16) - 1,
             nodes=tuple(min(nodes, 1 << bits) for bits in index_bits),
         )
 

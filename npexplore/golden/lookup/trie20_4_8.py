@@ -44,10 +44,10 @@ class Trie20_4_8(WordTrie):  # noqa: N801 (the name says the strides)
 
     def storage(self) -> Storage:
         """Return the entries per level and the words that the routes occupy, as counted in Fig. 6."""
-        first, second, third = self.entries
-        return Storage(len(self), first, second, third, self.words)
+        level1, level2, level3 = self.entries
+        return Storage(len(self), level1, level2, level3, self.words)
 
     def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None:
-        first, second, third = self._entries
+        level1, level2, level3 = self._entries
         strides = self.STRIDES[1:]
-        kernels.lookup_three(address, first, second, third, *strides, self._limit, self._hops.value, out)
+        kernels.lookup_three(address, level1, level2, level3, *strides, self._limit, self._hops.value, out)

@@ -46,20 +46,20 @@ class BatchLabels:
         reason, entry = plan.reason, plan.entry
         reason[(reason == 0) & (entry >= 0) & (plan.size > self._mtu[entry])] = Reason.LABELLED_TOO_BIG
         kernels.stations(packets.buffer, packets.words, packets.offset, frames.port, self._mac, reason)
-        passes = reason == 0
-        rows = np.flatnonzero(passes)
+        decided_ok = reason == 0
+        rows = np.flatnonzero(decided_ok)
         size = plan.size[rows] + ETHERNET
         at = np.cumsum(size) - size
         out = np.empty(int(size.sum()), np.uint8)
         rewrite_rows(packets_below_link, rows, plan, columns, at + ETHERNET, out)
         kernels.heads(packets.buffer, packets.offset, rows, entry, plan.labelled, self._heads, at, out)
-        leaves = entry[rows] >= 0
-        exposed = passes & (entry < 0)
+        by_port = entry[rows] >= 0
+        exposed = decided_ok & (entry < 0)
         decided = np.flatnonzero(~exposed)
         index = np.cumsum(~exposed) - 1  # index of a row among the decided rows
-        sent = rows[leaves]
+        sent = rows[by_port]
         port = columns.port[entry[sent]].astype(np.int16)
         forwarded = Forwarded(
-            reason[decided], index[sent], port, np.zeros(len(sent), np.bool_), Packets(out, at[leaves], size[leaves])
+            reason[decided], index[sent], port, np.zeros(len(sent), np.bool_), Packets(out, at[by_port], size[by_port])
         )
-        return LabelledMany(decided, forwarded, rows[~leaves], Packets(out, at[~leaves], size[~leaves]))
+        return LabelledMany(decided, forwarded, rows[~by_port], Packets(out, at[~by_port], size[~by_port]))

@@ -61,8 +61,8 @@ class BatchForwarder(ShownByArguments):
         self._four = FastPath(self.reference, ipv4, Arrivals4(ipv4, rules.ipv4.many_first), rules.ipv4)
         self._six = None
         if ipv6 is not None:
-            arrive = Arrivals6(ipv6, rules.ipv6.whole_chain)
-            self._six = FastPath(self.reference, ipv6, arrive, rules.ipv6)
+            arrivals6 = Arrivals6(ipv6, rules.ipv6.whole_chain)
+            self._six = FastPath(self.reference, ipv6, arrivals6, rules.ipv6)
         self._labels = None if router.labels is None else BatchLabels(router, router.labels)
 
     @property
@@ -132,12 +132,12 @@ class BatchForwarder(ShownByArguments):
 
 def _types(packets: Packets) -> NDArray[np.int64]:
     """Return the EtherType of each frame, 0 for a frame that is shorter than an Ethernet header."""
-    whole = packets.length >= ETHERNET
-    at = np.where(whole, packets.offset, 0) + 12
-    if not whole.any():
+    has_header = packets.length >= ETHERNET
+    type_at = np.where(has_header, packets.offset, 0) + 12
+    if not has_header.any():
         return np.zeros(len(packets), np.int64)
-    kind = packets.buffer[at].astype(np.int64) << 8 | packets.buffer[at + 1]
-    return np.where(whole, kind, 0)
+    kind = packets.buffer[type_at].astype(np.int64) << 8 | packets.buffer[type_at + 1]
+    return np.where(has_header, kind, 0)
 
 
 def _replaced(frames: Frames, rows: NDArray[np.int64], by: Packets) -> Frames:

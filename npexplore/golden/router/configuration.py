@@ -130,7 +130,7 @@ def resolve_router(record: RouterFile, more: RouteFile | None = None) -> Router:
     if more:
         routes = routes.followed(len(port_routes), *more.four[:3])
         routes6 = routes6.followed(len(port_routes6), *more.six[:3])
-    six = Six(ports6, routes6, neighbours[1]) if len(routes6) else None
+    ipv6 = Six(ports6, routes6, neighbours[1]) if len(routes6) else None
     record.policy.limit()  # raises InputError for a bad limit
     record.linux.check()
     if record.label and record.policy.neighbours == "resolve":
@@ -138,7 +138,7 @@ def resolve_router(record: RouterFile, more: RouteFile | None = None) -> Router:
     if record.linux != DEFAULTS and record.profile != "linux":
         raise InputError(f'linux: settings of the kernel need profile = "linux", got {record.profile!r}')
     router = Router(
-        ports, routes, neighbours[0], record.profile, policy=record.policy, six=six, stacks=stacks, linux=record.linux,
+        ports, routes, neighbours[0], record.profile, policy=record.policy, six=ipv6, stacks=stacks, linux=record.linux,
         next_hops=next_hops,
     )  # fmt: skip
     return replace(router, labels=_labels(record.label, router, ports6))
@@ -187,8 +187,8 @@ def _label_hop(place: str, record: LabelRecord, router: Router, ports6: Sequence
     port = None if record.port is None else named_port(place, record.port, router.ports)
     if record.via is None:
         return (HERE, bytes(6)) if port is None else (port.number, port.peer_mac)
-    six = ":" in record.via
-    sides = (ports6, IPV6) if six else (router.ports, IPV4)
+    is_ipv6 = ":" in record.via
+    sides = (ports6, IPV6) if is_ipv6 else (router.ports, IPV4)
     port, via = next_hop(place, record.via, port, router.ports, *sides)
-    listed = router.six.neighbours if six and router.six else router.neighbours
+    listed = router.six.neighbours if is_ipv6 and router.six else router.neighbours
     return port.number, listed.get((port.number, via), port.peer_mac)

@@ -29,7 +29,7 @@ class FastPath:
         self._header, self._any_sender = tuple(LAYOUTS[side.family]), rules.any_sender
         self._reasons = tuple(map(int, (side.no_route, *side.refusals[2:], *side.failures)))
         hops, ports, octets = side.hops, side.router.ports, side.family.octets
-        looks = any(side.failures[-1] in stage.exits for stage in rules.stages)  # a stage checks the neighbour
+        checks = any(side.failures[-1] in stage.exits for stage in rules.stages)  # a stage checks the neighbour
         self._links = (
             octets(port.address if port and not port.further else 0 for port in side.ports),
             octets(0 if port is None or port.further else side.family.mask(port.length) for port in side.ports),
@@ -42,7 +42,7 @@ class FastPath:
             np.array([hop.kind for hop in hops], np.uint8),
             np.array([hop.port for hop in hops], np.int64),
             np.array([hop.via == 0 for hop in hops], np.bool_),
-            np.array([hop.port >= 0 and (not looks or side.reaches(hop.port, hop.via)) for hop in hops], np.bool_),
+            np.array([hop.port >= 0 and (not checks or side.reaches(hop.port, hop.via)) for hop in hops], np.bool_),
             np.array([side.room(hop) if hop.port >= 0 and not ports[hop.port].vlan else 0 for hop in hops], np.int64),
         )
         heads = [bytes(ETHERNET)] * len(hops)
@@ -84,8 +84,8 @@ class FastPath:
         listed_addresses, listed_ports = self._neighbour
         place = np.empty(len(address), np.int64)
         kernels.places(listed_addresses, address, place)
-        nowhere = -2  # the port of addresses that are not listed; they have the last row
-        listed = attached & (np.append(listed_ports, nowhere)[place] == self._hops[1][hop])
+        no_port = -2  # the port of addresses that are not listed; they have the last row
+        listed = attached & (np.append(listed_ports, no_port)[place] == self._hops[1][hop])
         return np.where(listed, len(self._hops[0]) + place, hop)
 
     def forward(self, frames: Frames) -> Forwarded:

@@ -89,21 +89,21 @@ def _mixed(number: int) -> int:
     """Return Jenkins' hash (lookup3) of a word and 0; the kernel combines outer and inner flow by it."""
     start = 0xDEADBEEF + 8
     state = [number + start & 0xFFFF_FFFF, start, start]
-    for changed, by, bits in ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)):
-        word = state[by]
-        state[changed] = (state[changed] ^ word) - ((word << bits | word >> 32 - bits) & 0xFFFF_FFFF) & 0xFFFF_FFFF
+    for target, source, bits in ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)):
+        value = state[source]
+        state[target] = (state[target] ^ value) - ((value << bits | value >> 32 - bits) & 0xFFFF_FFFF) & 0xFFFF_FFFF
     return state[2]
 
 
 def flow_of(packet: bytes, settings: Settings) -> Flow:
     """Return the flow of an IP packet, with the fields that the settings select. Its IP header must be complete."""
-    six = packet[0] >> 4 == 6
+    is_ipv6 = packet[0] >> 4 == 6
     if settings.fib_multipath_hash_policy == 0:
-        return _ends6(packet) if six else _ends4(packet)
-    protocol, ports = _transport6(packet) if six else _transport4(packet)
-    at, size = (8, 16) if six else (12, 4)
+        return _ends6(packet) if is_ipv6 else _ends4(packet)
+    protocol, ports = _transport6(packet) if is_ipv6 else _transport4(packet)
+    at, size = (8, 16) if is_ipv6 else (12, 4)
     ends = _number(packet[at : at + size]), _number(packet[at + size : at + 2 * size])
-    label = _number(packet[1:4]) & 0xFFFFF if six else 0
+    label = _number(packet[1:4]) & 0xFFFFF if is_ipv6 else 0
     return chosen_fields(Flow(8 * size, *ends, protocol, label, _number(ports[:2]), _number(ports[2:])), settings)
 
 

@@ -60,9 +60,9 @@ class Forwarder(ShownByArguments):
         switches_on = [name for name in ("directed_broadcasts", "reverse_path") if getattr(router.policy, name)]
         switches_on += ["listed_only" for port in router.ports if port.listed_only][:1]
         if switches_on and not self.profile.switches:
-            instead = "; rp_filter of [linux] is the kernel's own" if switches_on[0] == "reverse_path" else ""
+            hint = "; rp_filter of [linux] is the kernel's own" if switches_on[0] == "reverse_path" else ""
             raise InputError(
-                f"profile {self.profile.name} has no switch {switches_on[0]}: it is the kernel with that off{instead}"
+                f"profile {self.profile.name} has no switch {switches_on[0]}: it is the kernel with that off{hint}"
             )
         self.ipv4 = Side4(router, lookup, martian_list(self.profile.ipv4.martians), limit)
         self._ways: dict[bytes, tuple[Any, Rules[Any, Any]]] = {IPV4_TYPE: (self.ipv4, self.profile.ipv4)}

@@ -111,17 +111,17 @@ class BatchMessages(ABC, Generic[S]):
         back = self.side.lpm.lookup_many(source if family.words > 1 else source[:, 0]).astype(np.int64)
         routed = (back >= 0) & self.unicast[back]
         size_of = self.sizes(self.layout.uncounted + numbers(buffer, at + self.layout.length, 2), back)
-        odd = routed & (self.stack[back] | (self.room[back] < size_of))
-        odd |= np.isin(back, list(self.side.groups)) | self.odd(reasons, buffer, at, source)
+        by_reference = routed & (self.stack[back] | (self.room[back] < size_of))
+        by_reference |= np.isin(back, list(self.side.groups)) | self.odd(reasons, buffer, at, source)
         head = self.path.heads_of(back, source, self.attached[back])
-        answerable = routed & ~odd & (self.path.open[back] | (head != back))
+        answerable = routed & ~by_reference & (self.path.open[back] | (head != back))
         answerable &= ~self.silent(buffer, at, source, back)
-        redirect = (reasons == REDIRECT) & ~odd
+        redirect = (reasons == REDIRECT) & ~by_reference
         if redirect.any():
             chosen = rows[redirect]
             hop = decided.hop[chosen].astype(np.int64)
             answerable[redirect] &= self.redirected(frames, chosen, source[redirect], back[redirect], hop)
-        decided.verdict[rows] = np.where(odd, SLOW, np.where(redirect, Reason.NONE, reasons))
+        decided.verdict[rows] = np.where(by_reference, SLOW, np.where(redirect, Reason.NONE, reasons))
         chosen = np.flatnonzero(answerable)
         senders = self.sources(frames.port[rows[chosen]], source[chosen], back[chosen])
         return self._written(frames, decided, rows[chosen], back[chosen], head[chosen], size_of[chosen], senders)
@@ -178,10 +178,10 @@ class Messages4(BatchMessages[Side4]):
         """Return about which packets no error is sent (RFC 1812 section 4.3.2.7)."""
         cut = numbers(buffer, at + 2, 2) <= 20
         kind = buffer[np.where(cut, at, at + 20)]
-        host = np.isin(destination_kinds(source[:, 0], self.side.links), (Destination.ELSEWHERE, Destination.LOCAL))
+        to_host = np.isin(destination_kinds(source[:, 0], self.side.links), (Destination.ELSEWHERE, Destination.LOCAL))
         later_fragment = numbers(buffer, at + 6, 2) & 0x1FFF > 0
         is_error = (buffer[at + 9] == icmp.ICMP) & (cut | np.isin(kind, sorted(icmp.ERROR_TYPES)))
-        return np.asarray(later_fragment | is_error | ~host)
+        return np.asarray(later_fragment | is_error | ~to_host)
 
     def redirected(self, frames: Frames, rows: Numbers, source: NDArray[Any], back: Numbers, hop: Numbers) -> Which:
         """Return which senders are on the link of the better hop; not for labelled routes: hosts push no labels."""

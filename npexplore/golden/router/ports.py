@@ -142,7 +142,7 @@ def link_local(mac: bytes) -> int:
 def mac_bytes(subject: str, text: str) -> bytes:
     """Return the six bytes of a MAC address; raises InputError."""
     parts = text.split(":")
-    if len(parts) != 6 or not all(len(p) == 2 and set(p.lower()) <= set("0123456789abcdef") for p in parts):
+    if len(parts) != 6 or not all(len(octet) == 2 and set(octet.lower()) <= set("0123456789abcdef") for octet in parts):
         raise InputError(f"{subject} must be six bytes like 02:00:00:00:00:10, got {text!r}")
     mac = bytes(int(part, 16) for part in parts)
     if mac[0] & 1:  # RFC 1812 section 3.3.2: no host has a broadcast or multicast address
@@ -217,8 +217,8 @@ def _carrier(place: str, record: PortRecord, before: Sequence[Port]) -> Port | N
         raise InputError(f"{place}: a VLAN must be on a port, {record.on!r} is a VLAN itself")
     if not 1 <= record.vlan <= LAST_VLAN:
         raise InputError(f"{place}: vlan must be 1 to {LAST_VLAN} (IEEE 802.1Q clause 9.6), got {record.vlan}")
-    if same := [port.name for port in before if (port.on, port.vlan) == (carrier.number, record.vlan)]:
-        raise InputError(f"{place}: VLAN {record.vlan} of port {record.on!r} is that of {same[0]!r} already")
+    if same_vlan := [port.name for port in before if (port.on, port.vlan) == (carrier.number, record.vlan)]:
+        raise InputError(f"{place}: VLAN {record.vlan} of port {record.on!r} is that of {same_vlan[0]!r} already")
     if record.mtu > carrier.mtu:
         raise InputError(f"{place}: mtu must be that of port {record.on!r} at most, {carrier.mtu}, got {record.mtu}")
     if record.rate is not None:
@@ -265,13 +265,13 @@ def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | No
         changed: Interface
         if isinstance(link, Port):
             changed = port = replace(port, further=(*port.further, net))
-            sound = changed.is_host(net[0])
+            is_valid = changed.is_host(net[0])
         else:
             assert side is not None
             changed = side = replace(side, further=(*side.further, net))
             anycast = net[0] == net[0] & family.mask(net[1]) and net[1] < 127
-            sound = address_kind(net[0]) is Kind.ROUTABLE and not anycast
-        if not sound:
+            is_valid = address_kind(net[0]) is Kind.ROUTABLE and not anycast
+        if not is_valid:
             raise InputError(f"{place}: address must be that of a host on its network, got {text!r}")
     return port, side
 

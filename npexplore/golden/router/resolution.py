@@ -104,10 +104,10 @@ class Resolution:
             walk.sent.append(self._arp(port, mac, answer))
             return Reason.ARP
         entry = resolver.entries.get((port, sender))
-        unlocked = entry is not None and walk.time_ns > entry.set_ns + LOCK
+        lock_over = entry is not None and walk.time_ns > entry.set_ns + LOCK
         # gratuitous ARP, RFC 5227 section 3; a reply must repeat its sender's MAC address as the target's
         gratuitous = target == sender and (message.operation == REQUEST or message.target_mac == mac)
-        walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=unlocked or gratuitous, create=False)
+        walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=lock_over or gratuitous, create=False)
         return Reason.ARP
 
     def _answers(self, side: Side4, port: int, sender: int, target: int) -> bool:
@@ -172,13 +172,13 @@ class Resolution:
     def _failed(self, waiting: Waiting, time_ns: int) -> list[Sent]:
         """Send an error about a packet whose next hop does not answer; it quotes the outgoing packet if `as_sent`."""
         sent, walk = waiting
-        six = sent.frame[12:ETHERNET] == IPV6_TYPE
-        side: Side | None = self._ipv6 if six else self._ipv4
-        rules: Rules[Any, Any] = self._profile.ipv6 if six else self._profile.ipv4
+        is_ipv6 = sent.frame[12:ETHERNET] == IPV6_TYPE
+        side: Side | None = self._ipv6 if is_ipv6 else self._ipv4
+        rules: Rules[Any, Any] = self._profile.ipv6 if is_ipv6 else self._profile.ipv4
         error_walk = replace(walk, sent=[], time_ns=time_ns)
         if rules.as_sent and side is not None and sent.frame[12:ETHERNET] == side.frame_type:
             error_walk.packet = packet_of(sent)
-        rules.tell(side, error_walk, Reason.NO_NEIGHBOUR6 if six else Reason.NO_NEIGHBOUR)
+        rules.tell(side, error_walk, Reason.NO_NEIGHBOUR6 if is_ipv6 else Reason.NO_NEIGHBOUR)
         self.hold(error_walk, Reason.NO_NEIGHBOUR)
         return error_walk.sent
 

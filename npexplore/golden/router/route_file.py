@@ -69,9 +69,9 @@ def read_routes(path: Path) -> RouteFile:
         words = [" ".join(text.partition("#")[0].split()) for text in lines[begin : begin + LINES_AT_ONCE]]
         numbers = [number for number, text in enumerate(words, start=begin + 1) if text]
         parts = [text.partition(" ") for text in words if text]
-        of_six = [":" in prefix for prefix, _, _ in parts]
-        for six, side in enumerate(sides):
-            rows = [row for row, kind in enumerate(of_six) if kind == six]
+        is_ipv6_line = [":" in prefix for prefix, _, _ in parts]
+        for is_ipv6, side in enumerate(sides):
+            rows = [row for row, kind in enumerate(is_ipv6_line) if kind == is_ipv6]
             if rows:
                 side.read([numbers[row] for row in rows], [parts[row] for row in rows], lines)
     return RouteFile(*(side.routes() for side in sides))
@@ -119,8 +119,8 @@ def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:
     if len(words) == 4 and words[0] == "via" and words[2] == "push":
         return RouteRecord(prefix=prefix, via=words[1], push=_labels(place, words[3]))
     if len(words) == 1:
-        to = {"kind": words[0]} if words[0] in KINDS[1:] else {"port": words[0]}
-        return typed({"prefix": prefix, **to}, RouteRecord)
+        target = {"kind": words[0]} if words[0] in KINDS[1:] else {"port": words[0]}
+        return typed({"prefix": prefix, **target}, RouteRecord)
     raise InputError(f"{place}: a route is PREFIX via ADDRESS or PREFIX PORT, got {line.strip()!r}{nearest(line)}")
 
 

@@ -134,7 +134,7 @@ class RouteRows:
 
     def __iter__(self) -> Iterator[Route]:
         columns = IPV6.numbers(self.value), self.length.tolist(), self.lead.tolist()
-        return (Route(value, length, *self.leads[lead][2:]) for value, length, lead in zip(*columns, strict=True))
+        return (Route(value, length, *self.leads[target][2:]) for value, length, target in zip(*columns, strict=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RouteRows) and tuple(self) == tuple(other)
@@ -214,8 +214,8 @@ def _multipath(
         where = f"{place}: next_hops[{k}]"
         if not 1 <= member.weight <= LARGEST_WEIGHT:
             raise InputError(f"{where}: weight must be 1 to {LARGEST_WEIGHT}, got {member.weight}")
-        named = None if member.port is None else named_port(where, member.port, ports)
-        port, via = next_hop(where, member.via, named, ports, links, family)
+        named_ports = None if member.port is None else named_port(where, member.port, ports)
+        port, via = next_hop(where, member.via, named_ports, ports, links, family)
         if any(earlier.hop[1:3] == (port.number, via) for earlier in next_hops):
             raise InputError(f"{where}: next hop {member.via} stands there twice; give it a weight instead")
         next_hops.append(NextHop(Hop(0, port.number, via, source=_source(links[port.number], via)), member.weight))

@@ -158,8 +158,8 @@ class Side(ABC):
 
         mac: the destination MAC address, None: that of the next hop.
         """
-        to = self.mac_of(hop.port, next_hop) if mac is None else mac
-        return to + self.router.ports[hop.port].mac + typed(packet, hop.stack, self.frame_type)
+        next_hop_mac = self.mac_of(hop.port, next_hop) if mac is None else mac
+        return next_hop_mac + self.router.ports[hop.port].mac + typed(packet, hop.stack, self.frame_type)
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address for an address on a link: broadcast, a neighbour's, or the port's `peer_mac`.
@@ -206,8 +206,8 @@ class Side(ABC):
         route_hop = self.lpm.lookup(address)
         if route_hop in self.groups:
             next_hops = [self.hops[row] for row in self.groups[route_hop].hops]
-            named = [f"{self.router.ports[next_hop.port].name} via {text(next_hop.via)}" for next_hop in next_hops]
-            return f"{text(address)} goes out by one of {', '.join(named)}, as its flow is hashed"
+            texts = [f"{self.router.ports[next_hop.port].name} via {text(next_hop.via)}" for next_hop in next_hops]
+            return f"{text(address)} goes out by one of {', '.join(texts)}, as its flow is hashed"
         via = f" via {text(hop.via)}" if hop.via else ", on its link"
         return f"{text(address)} goes out by {self.router.ports[hop.port].name}{via}{told_stack(hop.stack)}"
 

@@ -86,8 +86,8 @@ def deliver(side: Side4, walk: Walk4) -> Reason:
     """Stop packets for the router itself and multicasts; follow a source route that is not at its end."""
     destination = walk.header.destination
     walk.kind = destination_kind(destination, side.links)
-    local = destination in side.router.ports[walk.port].broadcasts  # all on the incoming link have it
-    directed = side.router.policy.directed_broadcasts and not local
+    on_link = destination in side.router.ports[walk.port].broadcasts  # all on the incoming link have it
+    directed = side.router.policy.directed_broadcasts and not on_link
     reason = delivery(walk.kind, walk.link_broadcast, directed)
     walk.target = destination
     if reason is not Reason.LOCAL_DELIVERY:
@@ -184,10 +184,10 @@ def put_together(side: Side4, walk: Walk4) -> bool:
     """Say whether a packet for the router is whole; the fragment that completes a packet becomes this packet."""
     if not (walk.header.flags & MF or walk.header.fragment_offset):
         return True
-    whole = side.reassembly.add(walk.packet, walk.options, walk.time_ns)
-    if whole is None:
+    reassembled = side.reassembly.add(walk.packet, walk.options, walk.time_ns)
+    if reassembled is None:
         return False
-    walk.packet, walk.options = whole
+    walk.packet, walk.options = reassembled
     return True
 
 

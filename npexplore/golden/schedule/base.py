@@ -112,4 +112,4 @@ class Scheduler(ShownByArguments, ABC):
         return None
 
     def _others(self, number: int) -> list[int]:
-        return [weight for other, weight in enumerate(self.weights) if other != number]
+        return [weight for class_number, weight in enumerate(self.weights) if class_number != number]

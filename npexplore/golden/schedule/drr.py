@@ -65,5 +65,5 @@ class DeficitRoundRobin(Scheduler):
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
         """Return the bytes of the other classes' turns until this class has collected enough quanta."""
         turns = -(-largest_bytes // self.weights[number])
-        others = self._others(number)
-        return Fraction(turns * sum(others) + len(others) * largest_bytes)
+        other_weights = self._others(number)
+        return Fraction(turns * sum(other_weights) + len(other_weights) * largest_bytes)

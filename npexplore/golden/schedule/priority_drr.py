@@ -70,8 +70,8 @@ class PriorityDeficitRoundRobin(Scheduler):
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
         """Return the others' deficits in this round, and their quanta of the rounds until this class has enough."""
         rounds = -(-largest_bytes // self.weights[number])
-        others = self._others(number)
-        return Fraction((rounds + 1) * sum(others) + len(others) * largest_bytes)
+        other_weights = self._others(number)
+        return Fraction((rounds + 1) * sum(other_weights) + len(other_weights) * largest_bytes)
 
 
 def halving_quanta(classes: int, smallest_bytes: int) -> tuple[int, ...]:

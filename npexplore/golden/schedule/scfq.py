@@ -34,5 +34,5 @@ class SelfClockedFairQueueing(Ranked):
 
     def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
         """Return the others' service while v advances by the packet's own step, plus a largest packet of each."""
-        others = self._others(number)
-        return Fraction(sum(others) * largest_bytes, self.weights[number]) + len(others) * largest_bytes
+        other_weights = self._others(number)
+        return Fraction(sum(other_weights) * largest_bytes, self.weights[number]) + len(other_weights) * largest_bytes

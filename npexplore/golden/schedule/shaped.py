@@ -34,8 +34,8 @@ class Shaper(ShownByArguments):
         """Return the earliest time in whole ns, not before `now`, at which a packet may start."""
         self.tokens = min(self.full, self.tokens + (now - self.time) * self.rate.numerator)
         self.time = now
-        lack = max(0, self.need - self.tokens)
-        return now + -(-lack // self.rate.numerator)
+        missing_tokens = max(0, self.need - self.tokens)
+        return now + -(-missing_tokens // self.rate.numerator)
 
     def take(self, length_bytes: int) -> None:
         """Consume the tokens of a packet that starts."""
