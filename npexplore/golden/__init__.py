@@ -1,4 +1,4 @@
-"""The golden router of IPv4, IPv6 and MPLS: reference functions with their clauses, batch forms, lookup structures.
+"""The golden router of IPv4, IPv6 and MPLS: references with their clauses, batch forms, lookup structures.
 
 Names are imported on first use.
 """

@@ -71,7 +71,7 @@ class FastPath:
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """By hop: whether stations without a `neighbour` entry may be on its link."""
+        """By hop: whether the next hop (attached: a station without `neighbour` entry) may be on the link."""
         return self._hops[3]
 
     @property

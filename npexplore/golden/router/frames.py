@@ -114,7 +114,7 @@ class Decided(NamedTuple):
 class Heads(Protocol):
     """Frame headers as rows, and the row of each address; room: by hop the longest packet in bytes (0: none).
 
-    open: by hop, whether stations without a `neighbour` entry may be on its link.
+    open: by hop, whether the next hop (attached: a station without `neighbour` entry) may be on the link.
     """
 
     @property
