@@ -68,6 +68,7 @@ class IntervalTable:
         return self._search_ends(value) if self.ends else self._search_begins(value)
 
     def _search_ends(self, value: int) -> Found:
+        """Search rows that hold begins and ends."""
         low, high, comparisons = 0, len(self.rows), 0
         probed: tuple[int, ...] = ()
         while low < high:

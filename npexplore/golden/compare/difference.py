@@ -96,6 +96,7 @@ def first_difference(
 def _on_a_port(
     port: int, wanted: Sequence[Sent], frames: Sequence[bytes], dropped: Sequence[tuple[Reason, bytes]]
 ) -> Difference | None:
+    """Return the first difference of one port's frames, None if there is none."""
     for number in range(max(len(wanted), len(frames))):
         if number >= len(frames):
             return _missing(port, number, wanted[number], "none")
@@ -114,11 +115,13 @@ def _on_a_port(
 
 
 def _missing(port: int, number: int, sent: Sent, instead: str) -> Difference:
+    """Return the difference of a missing frame."""
     clause = "RFC 1812 section 4.3.2" if sent.icmp else FORWARDED
     return Difference(port, number, FRAME, summary(sent.frame), instead, clause)
 
 
 def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason, bytes]]) -> Difference:
+    """Return the difference of an unexpected frame, explained by the best matching dropped packet."""
     matches = [(in_common(frame, input_frame), -k) for k, (_, input_frame) in enumerate(dropped)]
     match, index = max(matches, default=(0, 0))
     if match == 0:

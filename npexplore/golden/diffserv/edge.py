@@ -97,6 +97,7 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
 
 
 def _treatment(rule: Rule, classes: tuple[str, ...], policer: int | None, drop: Colour | None) -> Treatment:
+    """Return the treatment of a rule's packets: class, policer, drops, code point."""
     name, colour = class_of(rule.dscp)
     if name in classes and rule.dscp in NAMES:
         return Treatment(name, policer, drop, None, colour)
@@ -117,6 +118,7 @@ def _policer(place: str, record: PolicerRecord) -> Policer:
 
 
 def _port(port: Port, record: RulesFile, classes: tuple[str, ...]) -> OutputPort:
+    """Return the output port of a router's port: rate, queues, scheduler, shaping."""
     place = f"port {port.name!r}"
     if port.rate_bps is None:
         raise InputError(f"{place}: needs a rate in the router's file, for its scheduler to have a link")
@@ -148,6 +150,7 @@ def _merged(common: Mapping[str, QueueRecord], own: Mapping[str, QueueRecord], n
 
 
 def _limits(place: str, record: QueueRecord, rate: TokenRate) -> QueueLimits:
+    """Return the limits and early drop of a queue."""
     with told_at(place):
         early = None
         if record.early is not None:

@@ -119,6 +119,7 @@ class Outcome:
     def _table(
         self, group: NDArray[np.int64], groups: int, since_ns: int | None, until_ns: int | None
     ) -> pd.DataFrame:  # fmt: skip
+        """Return the counts, rates and delays of groups of packets; group: number of each packet's group."""
         import pandas as pd
 
         time, length = self.arrivals.time_ns, self.arrivals.length_bytes

@@ -143,6 +143,7 @@ class _Input:
         self.waiting: deque[int] = deque()  # start of service of each packet in the buffer
 
     def receive(self, time: int, service: int) -> int:
+        """Return the end of a packet's reception in ns, LOST if the MAC buffer is full."""
         while self.waiting and self.waiting[0] <= time:
             self.waiting.popleft()
         capacity = self.receiver.buffer_packets

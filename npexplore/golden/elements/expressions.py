@@ -100,6 +100,7 @@ class _Reader:
         return test
 
     def ternary(self) -> Test | None:
+        """Parse `or-expression [? ternary : ternary]`; return None if there is no expression."""
         test = self.any_of()
         if test is None or not self.take("?"):
             return test
@@ -110,6 +111,7 @@ class _Reader:
         return lambda packet: if_true(packet) if condition(packet) else if_false(packet)
 
     def any_of(self) -> Test | None:
+        """Parse expressions joined by `or`."""
         test = self.all_of()
         if test is None or not self.sees("or", "||"):
             return test
@@ -119,6 +121,7 @@ class _Reader:
         return lambda packet: any(alternative(packet) for alternative in tests)
 
     def all_of(self) -> Test | None:
+        """Parse expressions joined by `and` or by juxtaposition."""
         tests: list[Test] = []
         while True:
             after_and = bool(tests) and bool(self.take("and", "&&"))
@@ -133,6 +136,7 @@ class _Reader:
         return lambda packet: all(test(packet) for test in tests)
 
     def one(self) -> Test | None:
+        """Parse a negation, a bracketed expression, a truth value or a primitive."""
         if self.take("not", "!"):
             test = self.needed(self.one())
             return lambda packet: not test(packet)
@@ -183,6 +187,7 @@ class _Reader:
         return self.compared(said, relation or "=", value, network if mask is None else mask, mask is not None)
 
     def qualifiers(self) -> _Primitive:
+        """Parse the qualifiers of a primitive, as many as there are."""
         read = _Primitive()
         while self.at < len(self.words):
             word = self.words[self.at]
@@ -266,6 +271,7 @@ class _Reader:
         return self.address_value(word, kind, said)
 
     def address_value(self, word: str, kind: str, said: _Primitive) -> tuple[str, int, int]:
+        """Parse an address or a prefix with its mask; kind "": there is none."""
         if kind not in ("", "host", "net") or word in SYNTAX:
             if kind not in ("", "ect"):
                 raise self.missing(kind, word)

@@ -141,6 +141,7 @@ class _Reader:
         self.classes[name] = _Class(*_parameters(body))
 
     def _chain(self) -> None:
+        """Parse elements joined by `->` and store their connections."""
         previous = self._node()
         while self.sees("->"):
             arrow = self.next()
@@ -227,6 +228,7 @@ class _Reader:
         return split_arguments(filled_in(token.text, self.values))
 
     def _declare(self, full: str, kind: str, arguments: tuple[str, ...], place: Place) -> None:
+        """Store an element, or the elements of a compound with its parameters replaced."""
         if full in self.out.elements or full in self.compounds:
             raise InputError(f"{place}: element {full!r} is declared twice")
         if kind not in self.classes:

@@ -257,6 +257,7 @@ class Classifier(Element):
 
 
 def _clause(word: str) -> tuple[int, bytes, bytes, bool]:
+    """Parse a clause; return offset, value, mask, and whether the bytes must match."""
     must_match = not word.startswith("!")
     offset, slash, rest = word.lstrip("!").partition("/")
     value, _, mask = rest.partition("%")
@@ -269,6 +270,7 @@ def _clause(word: str) -> tuple[int, bytes, bytes, bool]:
 
 
 def _fits(data: bytes, offset: int, value: bytes, mask: bytes, wanted: bool) -> bool:
+    """Say whether a packet satisfies a clause."""
     part = data[offset : offset + len(value)]
     matches = len(part) == len(value) and all(a & m == b & m for a, b, m in zip(part, value, mask, strict=True))
     return matches is wanted

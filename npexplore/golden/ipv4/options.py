@@ -112,6 +112,7 @@ def _fault(option: Option, before: list[Option]) -> int | None:
 
 
 def _timestamp_fault(octets: bytes) -> int | None:
+    """Return the index of a timestamp option's wrong octet, None without a fault."""
     if len(octets) < 4:
         return 1
     flag, overflow = octets[3] & 15, octets[3] >> 4
@@ -186,6 +187,7 @@ def _write(header: bytearray, start: int, octets: bytes) -> None:
 
 
 def _stamp(header: bytearray, option: Option, here: bytes, own: "frozenset[int] | set[int]", time: bytes) -> None:
+    """Write this router's timestamp into the next slot of an option, or increment its overflow counter."""
     start, flag = option.offset, option.octets[3] & 15
     pointer = header[start + 2]
     if pointer > len(option.octets):

@@ -114,6 +114,7 @@ def _compile(
 def _compile_stamp(
     options: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
 ) -> int | None:
+    """Process a timestamp option; return the index of its first wrong octet, None for none."""
     if options.stamp:
         return 0
     if size < 4:

@@ -107,6 +107,7 @@ def _milliseconds(walk: Walk4) -> int:
 
 
 def _source_route(side: Side4, walk: Walk4) -> Reason:
+    """Follow a source route to its next address that is not the router's; return the reason for a fault."""
     if walk.link_broadcast:
         return R.LINK_BROADCAST
     if walk.kind is not HERE:

@@ -65,6 +65,7 @@ class BinaryTrie(Lpm):
         self._used, self._count = counts.tolist()
 
     def _make_room(self, nodes: int) -> None:
+        """Extend the columns to hold more nodes."""
         if self._used + nodes > len(self._hop):
             size = max(self._used + nodes, len(self._hop) * 3 // 2)
             new_nodes = size - len(self._hop)

@@ -94,6 +94,7 @@ class MultibitTrie(Lpm):
         return True
 
     def _paint(self, value: int, length: int, low: int, hop: int, depth: int) -> None:
+        """Set the leaves of a prefix whose depth is `low` to `length` to a next hop and depth."""
         levels = (self._entries, self._depths, self._strides, self._limit, self._state)
         kernels.paint(*levels, self._steps_of(value), length, low, length, hop, depth)
 
@@ -116,6 +117,7 @@ class MultibitTrie(Lpm):
         return int(self._state[level, kernels.USED]) << self.STRIDES[level] >= len(self._entries[level])
 
     def _grow(self, level: int) -> None:
+        """Extend the entries of a level by a quarter, at least 16 nodes."""
         used = int(self._state[level, kernels.USED])
         size = min(self._capacity[level], used + max(16, used // 4)) << self.STRIDES[level]
 

@@ -184,6 +184,7 @@ def resolve_ports(records: Iterable[PortRecord]) -> tuple[tuple[Port, ...], tupl
 
 
 def _port(place: str, number: int, record: PortRecord, before: Sequence[Port]) -> Port:
+    """Return a record's port; before: the ports of earlier records."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", record.name):
         raise InputError(f"{place}: name must be letters, digits and . : _ -, for it names a file, got {record.name!r}")
     address = _address(place, "address", record.address, IPV4, "10.0.0.1/24")
@@ -227,6 +228,7 @@ def _carrier(place: str, record: PortRecord, before: Sequence[Port]) -> Port | N
 
 
 def _port6(place: str, text: str, port: Port) -> Port6:
+    """Return the IPv6 part of a port."""
     side = Port6(*_address(place, "address6", text, IPV6, "2001:db8::1/64"), link_local(port.mac))
     if address_kind(side.address) is not Kind.ROUTABLE or (side.address == side.network and side.length < 127):
         raise InputError(f"{place}: address6 must be that of a node on its network, got {text!r}")

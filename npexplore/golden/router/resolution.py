@@ -70,6 +70,7 @@ class Resolution:
         return out
 
     def _ask4(self, port: int, address: int, sent: Sent) -> Sent:
+        """Return the ARP request for an address that a frame needs."""
         link, packet = self._ipv4.ports[port], packet_of(sent)
         assert link is not None
         source = int.from_bytes(packet[12:16], "big") if sent.frame[12:ETHERNET] == self._ipv4.frame_type else 0
@@ -111,12 +112,14 @@ class Resolution:
         return Reason.ARP
 
     def _answers(self, side: Side4, port: int, sender: int, target: int) -> bool:
+        """Say whether the router answers an ARP request."""
         if self._profile.ipv4.answers is not None:
             return self._profile.ipv4.answers(side, port, sender, target)
         link = side.ports[port]
         return link is not None and target in link.own and link.on_link(sender)
 
     def _ask6(self, port: int, address: int, sent: Sent) -> Sent:
+        """Return the neighbour solicitation for an address that a frame needs."""
         assert self._ipv6 is not None
         link, packet = self._ipv6.ports[port], packet_of(sent)
         assert link is not None
@@ -184,6 +187,7 @@ class Resolution:
 
 
 def _unasked(side: Side, walk: Walk[Any]) -> Reason:
+    """Stand in for stages that `Resolution` implements."""
     return Reason.ARP
 
 

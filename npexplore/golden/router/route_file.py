@@ -113,6 +113,7 @@ class _Lines:
 
 
 def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:
+    """Parse a line's prefix and the words behind it."""
     words = behind.split()
     if len(words) == 2 and words[0] == "via":
         return RouteRecord(prefix=prefix, via=words[1])

@@ -112,4 +112,5 @@ class Scheduler(ShownByArguments, ABC):
         return None
 
     def _others(self, number: int) -> list[int]:
+        """Return the weights of all other classes."""
         return [weight for class_number, weight in enumerate(self.weights) if class_number != number]
