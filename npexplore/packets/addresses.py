@@ -1,6 +1,7 @@
-"""Addresses of packets as categorical columns of text: `src` and `dst` share their categories, in numerical order.
+"""Source and destination addresses of packets as categorical columns of text.
 
-IPv4 comes before IPv6. A packet without a whole IP header has no address: its entries are missing.
+`src` and `dst` share their categories, in numerical order, IPv4 before IPv6. A packet without a whole IP header has
+no address: its entries are missing.
 """
 
 from __future__ import annotations
@@ -22,29 +23,29 @@ OCTETS = [str(n) for n in range(256)]
 
 
 def address_columns(table: PacketTable) -> dict[str, pd.Categorical]:
-    """Return source and destination of each packet as categoricals of text; about 40 ns a packet."""
+    """Return each packet's source and destination as categoricals of text; this takes about 40 ns a packet."""
     import pandas as pd
 
-    known = np.flatnonzero((table["flags"] & (IPV4 | HEADER)) == IPV4 | HEADER)
-    numbers, values = pd.factorize(np.concatenate([table["src"][known], table["dst"][known]]), sort=True)
+    ipv4_rows = np.flatnonzero((table["flags"] & (IPV4 | HEADER)) == IPV4 | HEADER)
+    numbers, values = pd.factorize(np.concatenate([table["src"][ipv4_rows], table["dst"][ipv4_rows]]), sort=True)
     src, dst = np.full((2, table.rows), -1, np.int32)
-    src[known], dst[known] = np.split(numbers, 2)
+    src[ipv4_rows], dst[ipv4_rows] = np.split(numbers, 2)
     texts = dotted(values)
-    six = table.ipv6
-    if len(six.packet):
-        both = np.concatenate([six.source, six.destination])
-        values, numbers = np.unique(both.view("V16").reshape(-1), return_inverse=True)
-        halves = np.split(numbers.reshape(-1).astype(np.int32) + np.int32(len(texts)), 2)
-        src[six.packet], dst[six.packet] = halves
+    ipv6 = table.ipv6
+    if len(ipv6.packet):
+        ipv6_addresses = np.concatenate([ipv6.source, ipv6.destination])
+        values, numbers = np.unique(ipv6_addresses.view("V16").reshape(-1), return_inverse=True)
+        ipv6_codes = np.split(numbers.reshape(-1).astype(np.int32) + np.int32(len(texts)), 2)
+        src[ipv6.packet], dst[ipv6.packet] = ipv6_codes
         texts += [text6(value.tobytes()) for value in values]
-    kind = pd.CategoricalDtype(pd.Index(texts, dtype=object))
-    return {name: pd.Categorical.from_codes(codes, dtype=kind) for name, codes in (("src", src), ("dst", dst))}
+    dtype = pd.CategoricalDtype(pd.Index(texts, dtype=object))
+    return {name: pd.Categorical.from_codes(codes, dtype=dtype) for name, codes in (("src", src), ("dst", dst))}
 
 
 def dotted(addresses: NDArray[Any]) -> list[str]:
-    """Return IPv4 addresses, whole numbers, as text."""
+    """Return IPv4 addresses, given as whole numbers, as dotted text."""
     rows = addresses.astype(">u4").view(np.uint8).reshape(-1, 4).tolist()
-    return [f"{OCTETS[a]}.{OCTETS[b]}.{OCTETS[c]}.{OCTETS[d]}" for a, b, c, d in rows]
+    return [f"{OCTETS[o0]}.{OCTETS[o1]}.{OCTETS[o2]}.{OCTETS[o3]}" for o0, o1, o2, o3 in rows]
 
 
 def text6(address: bytes) -> str:

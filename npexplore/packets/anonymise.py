@@ -1,9 +1,9 @@
 """Prefix-preserving anonymisation of addresses (Crypto-PAn, Xu, Fan, Ammar, Moon, ICNP 2002).
 
-Two addresses that share their first k bits still share exactly their first k bits, so routes and locality survive.
-Only fields that are known to hold no address are copied (`_kernels/capture_addresses.py`, a table in docs/captures.md):
-addresses are replaced, unknown options cleared, and a packet is cut where its known part ends, because payloads contain
-addresses too. Ethernet addresses are not replaced.
+Two addresses that share exactly their first k bits have images that share exactly their first k bits, so routes and
+locality survive. Only fields that are known to hold no address are copied (`_kernels/capture_addresses.py`, a table in
+docs/captures.md): addresses are replaced, unknown options are cleared, and each packet is cut at the end of its known
+part, because payloads contain addresses too. Ethernet addresses are not replaced.
 """
 
 import numpy as np
@@ -18,12 +18,12 @@ from npexplore.packets.columns import PacketTable
 
 Bytes = NDArray[np.uint8]
 RARP, ETHERNET, ETHERNET_BYTES, PFLOG = 0x8035, 1, 14, 117
-COOKED = ((113, 5, 6), (276, 11, 12))  # of Linux: link type, where the size of the link address and its 8 bytes stand
+COOKED = ((113, 5, 6), (276, 11, 12))  # Linux: link type, offsets of the link address's size and of its 8 bytes
 MAC_BYTES, COOKED_BYTES = 6, 8
 
 
 class Anonymiser(ShownByArguments):
-    """The address mapping of a 32-byte key: 16 bytes are the AES key, the secret pad is made from the other 16.
+    """The address mapping of a 32-byte key: the first 16 bytes are the AES key, the other 16 give the secret pad.
 
     Example:
         >>> import numpy as np
@@ -42,19 +42,20 @@ class Anonymiser(ShownByArguments):
         self._pad = ciphers.aes_encrypt(np.frombuffer(key[16:], np.uint8), self._keys, self._box)
 
     def images(self, addresses: Bytes) -> Bytes:
-        """Return the images of addresses, uint8 (n, 4) or (n, 16); each distinct one is computed once."""
+        """Return the images of addresses, uint8 (n, 4) or (n, 16); each distinct address is computed once."""
         size = addresses.shape[1]
-        whole = np.ascontiguousarray(addresses).view("u4" if size == 4 else f"S{size}").reshape(-1)  # sorts fast
-        unique, inverse = np.unique(whole, return_inverse=True)
+        sortable = np.ascontiguousarray(addresses).view("u4" if size == 4 else f"S{size}").reshape(-1)  # sorts fast
+        unique, inverse = np.unique(sortable, return_inverse=True)
         rows = unique.view(np.uint8).reshape(-1, size)
-        new = ciphers.anonymise(rows, 8 * size, self._pad, self._keys, self._box)
-        return np.asarray(new[inverse.reshape(-1)], dtype=np.uint8)
+        images = ciphers.anonymise(rows, 8 * size, self._pad, self._keys, self._box)
+        return np.asarray(images[inverse.reshape(-1)], dtype=np.uint8)
 
     def apply(self, data: Bytes, base: int, table: PacketTable) -> NDArray[np.int64]:
-        """Replace the addresses of a table's packets in their bytes, data[position - base:]; return what may be kept.
+        """Replace the addresses of a table's packets in `data` and return how many bytes of each packet may be kept.
 
-        Known fields that hold no address stay, others are cleared, checksums stay as right or wrong as they were. The
-        returned lengths (int64, one a packet) say where each packet's known part ends.
+        data[position - base:] holds a packet's bytes. Known fields that hold no address stay, others are cleared, and
+        checksums stay as right or wrong as they were. The returned lengths (int64, one a packet) end at each packet's
+        known part.
         """
         captured, position = table["captured"].astype(np.int64), table["position"]
         kinds = np.where(table["ipv4"], kernels.FOUR, np.where(table["ipv6"], kernels.SIX, kernels.NOTHING))
@@ -63,10 +64,10 @@ class Anonymiser(ShownByArguments):
         link = np.where(table["link_type"] == ETHERNET, ETHERNET_BYTES, 0)
         l3 = np.where(l3 == NO_OFFSET, link, l3)
         kinds = np.where(table["l3_offset"] == NO_OFFSET, kernels.NOTHING, kinds)
-        for row in np.flatnonzero(table["link_type"] == PFLOG):  # its header repeats the packet's addresses
+        for row in np.flatnonzero(table["link_type"] == PFLOG):  # the PFLOG header repeats the packet's addresses
             start = position[row] - base
             data[start + 4 : start + min(l3[row], captured[row])] = 0
-        for link_type, size_at, address_at in COOKED:  # the link address of a tunnel is one of IPv4 or IPv6
+        for link_type, size_at, address_at in COOKED:  # a tunnel's link address is an IPv4 or IPv6 address
             rows = np.flatnonzero((table["link_type"] == link_type) & (captured > size_at))
             rows = rows[data[position[rows] - base + size_at] != MAC_BYTES]
             for at in range(address_at, address_at + COOKED_BYTES):

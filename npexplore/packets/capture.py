@@ -36,9 +36,9 @@ class Capture:
 
     columns: mapping of column names to numpy arrays, one element per packet (npexplore.packets.columns lists them);
     format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
-    reading ended early: the packets before it are all here; other_blocks: blocks of a pcapng file that hold no packets
-    and were passed over, type -> how many; files: those it was read from, none of a stream; file_packets: the number
-    of packets of each file, in the order of `files`.
+    reading ended early (all packets before that place are here); other_blocks: type -> number of skipped pcapng blocks
+    that hold no packets; files: the files that were read, empty for a stream; file_packets: the number of packets of
+    each file, in the order of `files`.
 
     Example:
         >>> import npexplore as npx
@@ -61,7 +61,7 @@ class Capture:
 
     @property
     def packets(self) -> "pd.DataFrame":
-        """The stored columns and the commonest derived ones as a data frame, one row per packet.
+        """The stored columns and the most used derived columns as a data frame, one row per packet.
 
         `src` and `dst` are categoricals of text, IPv4 and IPv6, missing where a packet has no IP header;
         `to_frame(numbers=True)` and `columns` have IPv4 addresses as numbers.
@@ -96,16 +96,16 @@ class Capture:
         return frame
 
     def flows(self, *, application: bool = False) -> "pd.DataFrame":
-        """Return one row for each flow of both directions: ends, times, packets and bytes each way, TCP's flags.
+        """Return one row for each bidirectional flow: endpoints, times, packets and bytes of each direction, TCP flags.
 
-        Of TCP also retransmitted and out_of_order segments, zero_window and handshake_s, as Wireshark defines them
-        (`npexplore.packets.conversations.conversations` says how); for these the files are read once more, so a capture
-        of a stream has none of these columns.
+        TCP flows also have retransmitted, out_of_order, zero_window and handshake_s, as Wireshark defines them
+        (`npexplore.packets.conversations.conversations` gives the definitions). These columns take a second pass over
+        the files, so a capture of a stream has none of them.
 
-        application: add what the first 8 packets with data of each flow say: dns_names (asked for, joined by commas),
-        tls_server_name, tls_version (that the server chose), http_host and http_status (of the first request and
-        response). Missing where they say nothing. Characters that are not printable ASCII are escaped. About 20,000
-        flows a second. Raises InputError for a capture of a stream.
+        application: add the names in the first 8 packets with data of each flow: dns_names (queried names, joined by
+        commas), tls_server_name, tls_version (chosen by the server), http_host (of the first request) and http_status
+        (of the first response); missing where these packets contain no such name. Characters that are not printable
+        ASCII are escaped. About 20,000 flows a second. Raises InputError for a capture of a stream.
 
         Example:
             >>> import npexplore as npx
@@ -131,7 +131,7 @@ class Capture:
     def dissect(self, row: int) -> Dissected:
         """Return packet `row` (from 0) as dpkt's layers, with its length on the link, which dpkt does not keep.
 
-        The file is read again up to the packet. Raises InputError for a row that is not there, and for a capture of a
+        The file is read again up to the packet. Raises InputError for a row outside the capture, and for a capture of a
         stream.
 
         Example:
@@ -174,7 +174,9 @@ class Capture:
         table = self.columns
         lines = {"file": self.path, "format": self.format}
         kinds, counts = np.unique(table["link_type"], return_counts=True)
-        lines["link types"] = ", ".join(f"{link_format(int(k)).name} {c:,}" for k, c in zip(kinds, counts, strict=True))
+        lines["link types"] = ", ".join(
+            f"{link_format(int(number)).name} {count:,}" for number, count in zip(kinds, counts, strict=True)
+        )
         if unread := unread_links(map(int, kinds)):
             lines["not decoded"] = f"link type {', '.join(unread)}"
         lines["packets"] = f"{len(self):,}"
@@ -187,9 +189,9 @@ class Capture:
                 f"mean {lengths.mean():.1f}, median {self.length_cdf().quantile(0.5)}, maximum {lengths.max():,} bytes"
             )
             shares = {name: int(table[name].sum()) for name in ("ipv4", "ipv6", "arp")}
-            named = {name: int((table["protocol"] == number).sum()) for number, name in OTHER_LAYERS.items()}
-            shares["other"] = len(self) - sum(shares.values()) - sum(named.values())
-            shares.update(named)
+            other_layers = {name: int((table["protocol"] == number).sum()) for number, name in OTHER_LAYERS.items()}
+            shares["other"] = len(self) - sum(shares.values()) - sum(other_layers.values())
+            shares.update(other_layers)
             lines["network layer"] = ", ".join(f"{name} {count:,}" for name, count in shares.items() if count)
         times = table["t_ns"][table["has_time"]]
         if len(times):
@@ -203,7 +205,7 @@ class Capture:
         return "\n".join(f"{name + ':':<15}{value}" for name, value in self.summary().items())
 
     def _repr_html_(self) -> str:
-        lines = {**self.summary(), "file": Path(self.path).name}  # a page goes to others, folders are one's own
+        lines = {**self.summary(), "file": Path(self.path).name}  # pages are shared with others: leave out the folder
         rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in lines.items())
         return f"<table>{''.join(rows)}</table>"
 
@@ -217,8 +219,8 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1, columns: Sequence[
         path: a file; several (a list, a folder, or a pattern such as `*.pcap`), read one after the other as one
             capture; a binary stream; or `-` for standard input.
         workers: the number of threads that read the columns.
-        columns: the stored columns to keep, `length` among them; others, and those derived from them, are not there.
-            IPv6 addresses and tags are kept with `src`.
+        columns: the stored columns to keep, which must include `length`; columns derived from the others are missing
+            too. IPv6 addresses and tags are kept with `src`.
 
     Raises:
         InputError: no such file, not a capture, or too large for the memory (raised as soon as this is known).
@@ -230,8 +232,8 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1, columns: Sequence[
         (136, None)
     """
     scan = open_captures(path, workers=workers)
-    builder, counted = TableBuilder(columns), "B" if in_files() else ""
-    with Task(f"reading {shown(scan.path)}", unit=counted, total=scan.bytes_total or None) as task:
+    builder, unit = TableBuilder(columns), "B" if in_files() else ""
+    with Task(f"reading {shown(scan.path)}", unit=unit, total=scan.bytes_total or None) as task:
         for k, part in enumerate(scan):
             if k == 0 and scan.share_read and not in_files():
                 expected = part.rows / scan.share_read * sum(np.dtype(STORED[name]).itemsize for name in columns)

@@ -1,4 +1,4 @@
-"""The packet table: one numpy array a column, 62 bytes a packet; derived columns are computed when asked for.
+"""The packet table: one numpy array a column, 62 bytes a packet; derived columns are computed on access.
 
 IPv6 addresses and the tags in front of the network layer (VLAN, MPLS) are side tables, because few packets have them.
 """
@@ -91,7 +91,7 @@ class Tags:
 
 @dataclass(frozen=True, eq=False)
 class Ipv6Addresses:
-    """What only IPv6 has: int64 row of the packet; uint8 (n, 16) source and destination; uint32 flow label."""
+    """IPv6 packets' own columns: int64 row of the packet; uint8 (n, 16) source and destination; uint32 flow label."""
 
     packet: NDArray[np.int64]
     source: NDArray[np.uint8]
@@ -100,11 +100,11 @@ class Ipv6Addresses:
 
     @classmethod
     def joined(cls, parts: "Sequence[Ipv6Addresses]") -> "Ipv6Addresses":
-        """Return the rows of all parts."""
+        """Return the concatenated rows of all parts."""
         none = np.empty((0, 16), np.uint8)
         if not parts:
             return cls(np.empty(0, np.int64), none, none, np.empty(0, np.uint32))
-        return cls(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(cls)))
+        return cls(*(np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(cls)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +134,7 @@ class PacketTable(Mapping[str, Column]):
     def __contains__(self, name: object) -> bool:
         return name in self.stored or name in DERIVED
 
-    __eq__ = object.__eq__  # columns are compared as arrays, not a table at once
+    __eq__ = object.__eq__  # compare columns as arrays; a whole table has no equality
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
@@ -178,7 +178,7 @@ class PacketTable(Mapping[str, Column]):
 
         def side(part: Any) -> Any:
             chosen = number[part.packet] >= 0
-            columns = {one.name: getattr(part, one.name)[chosen] for one in fields(part)}
+            columns = {column.name: getattr(part, column.name)[chosen] for column in fields(part)}
             return type(part)(**{**columns, "packet": number[columns["packet"]]})
 
         stored = {name: column[rows] for name, column in self.stored.items()}
@@ -206,9 +206,9 @@ class TableBuilder:
     """
 
     def __init__(self, columns: Iterable[str] = STORED) -> None:
-        """columns: the stored ones that the table has; those derived from others are not there.
+        """columns: names of the stored columns to keep; columns derived from any other are missing in the table.
 
-        IPv6 addresses and tags are there with `src`.
+        IPv6 addresses and tags are kept if `src` is.
         """
         self._rows = self._room = 0
         self._stored: dict[str, Column] = {name: np.empty(0, STORED[name]) for name in columns}
@@ -216,7 +216,7 @@ class TableBuilder:
         self._ipv6: list[Ipv6Addresses] = []
 
     def append(self, part: PacketTable, share_read: float = 0.0) -> None:
-        """Add a table's packets; share_read is the part of the input that these and all earlier ones came from."""
+        """Add a table's packets; share_read: the share of the input read so far, to estimate the final size."""
         start, self._rows = self._rows, self._rows + part.rows
         if self._rows > self._room:
             expected = int(1.02 * self._rows / share_read) if share_read > 0.01 else 0

@@ -1,4 +1,4 @@
-"""Flows of both directions as a table: ends, times, packets and bytes each way, TCP's flags and what its segments tell.
+"""Bidirectional flows as a table: endpoints, times, packets and bytes of each direction, TCP flags and TCP events.
 
 A flow is all packets of one pair of addresses, ports and protocol; its forward direction is that of its first packet.
 """
@@ -30,7 +30,7 @@ Words = dict[str, NDArray[np.int64]]
 def tcp_words(files: Files) -> Words:
     """Return sequence and acknowledgement numbers, windows, payload bytes and rows of a capture's TCP segments.
 
-    Segments whose 20 bytes of header are not all there are left out, and pieces behind the first.
+    Segments whose 20-byte header was not captured whole, and fragments after the first, are left out.
     """
     parts: list[Words] = []
     rows = 0
@@ -43,18 +43,18 @@ def tcp_words(files: Files) -> Words:
 
 
 def segment_words(table: PacketTable, data: Any, base: int) -> Words:
-    """Return the same of some packets, whose bytes in the file begin at `base`; rows are those of the table."""
+    """Return the words (as `tcp_words`) of a table's packets, whose bytes are data[position - base:]."""
     start = table["l4_offset"].astype(np.int64)
-    whole = (table["ip_proto"] == TCP) & (start != NO_OFFSET) & ~table["nonfirst"]
-    rows = np.flatnonzero(whole & (start + 20 <= table["captured"]) & (table["ipv4"] | table["ipv6"]))
+    may_have_header = (table["ip_proto"] == TCP) & (start != NO_OFFSET) & ~table["nonfirst"]
+    rows = np.flatnonzero(may_have_header & (start + 20 <= table["captured"]) & (table["ipv4"] | table["ipv6"]))
     at = table["position"][rows] - base + start[rows]
 
     def word(offset: int, size: int) -> NDArray[np.int64]:
         octets = data[at[:, None] + np.arange(offset, offset + size)].astype(np.int64)
         return np.asarray(octets @ (1 << 8 * np.arange(size - 1, -1, -1)))
 
-    inside = start[rows] - table["l3_offset"][rows].astype(np.int64)
-    payload = table["l3_length"][rows].astype(np.int64) - inside - 4 * (word(12, 1) >> 4)
+    header_offset = start[rows] - table["l3_offset"][rows].astype(np.int64)
+    payload = table["l3_length"][rows].astype(np.int64) - header_offset - 4 * (word(12, 1) >> 4)
     words = {"row": rows, "seq": word(4, 4), "ack": word(8, 4), "window": word(14, 2)}
     return {**words, "payload": np.maximum(payload, 0)}
 
@@ -62,8 +62,9 @@ def segment_words(table: PacketTable, data: Any, base: int) -> Words:
 class Directions(NamedTuple):
     """IP packets of a table, by flow and direction.
 
-    rows: of the packets in the table. number: of each one's flow, in order of first packets. back: whether it goes
-    against the flow's first packet. tuples: src and dst (numbers of `ends`), sport, dport, ip_proto of each packet.
+    rows: the packets' rows in the table. number: each packet's flow, numbered in order of first packets. back: whether
+    the packet goes opposite to the flow's first packet. tuples: src and dst (numbers of `ends`), sport, dport, ip_proto
+    of each packet.
     """
 
     rows: NDArray[np.int64]
@@ -87,26 +88,27 @@ def directions(table: PacketTable) -> Directions:
 
 
 def conversations(table: PacketTable, words: Words | None = None, ways: Directions | None = None) -> pd.DataFrame:
-    """Return one row for each flow of both directions, in order of their first packets. ways: `directions(table)`.
+    """Return one row for each bidirectional flow, in order of first packets. ways: `directions(table)`, if known.
 
     Columns: src, dst (text), sport, dport, ip_proto, first_ns, last_ns, packets, bytes (of frames), packets_back,
     bytes_back, flags, flags_back (letters of FSRPAUEC). With `words`, for TCP: retransmitted, out_of_order, zero_window
     (segments, both directions) and handshake_s; missing for other protocols. They are Wireshark's:
 
     - retransmitted (`tcp.analysis.retransmission`): data, SYN or FIN below the next sequence number, if not reordered
-    - out_of_order (`tcp.analysis.out_of_order`): the same within the handshake's time (3 ms without one) of the segment
-      that it comes behind, if it does not end where that ended and no third repeated acknowledgement asked for it
+    - out_of_order (`tcp.analysis.out_of_order`): such a segment that arrives within the handshake's time (3 ms without
+      one) after the segment that overtook it, if the two do not end at the same number and no third duplicate
+      acknowledgement requested it
     - zero_window (`tcp.analysis.zero_window`): a window of 0 without SYN, FIN and RST
-    - handshake_s (`tcp.analysis.initial_rtt`): from the last SYN to the first ACK of who sent it
+    - handshake_s (`tcp.analysis.initial_rtt`): from the last SYN to the first ACK of the same sender
     """
     import pandas as pd
 
     rows, number, back, tuples, ends = ways or directions(table)
-    many = int(number.max()) + 1 if len(number) else 0
+    flows = int(number.max()) + 1 if len(number) else 0
     first = np.unique(number, return_index=True)[1]
     time, length = table["t_ns"][rows], table["length"][rows].astype(np.int64)
     timed = time != NO_TIME
-    early, late = np.full(many, np.iinfo(np.int64).max), np.full(many, np.iinfo(np.int64).min)
+    early, late = np.full(flows, np.iinfo(np.int64).max), np.full(flows, np.iinfo(np.int64).min)
     np.minimum.at(early, number[timed], time[timed])
     np.maximum.at(late, number[timed], time[timed])
     columns: dict[str, Any] = {
@@ -114,15 +116,15 @@ def conversations(table: PacketTable, words: Words | None = None, ways: Directio
         **{name: tuples[name][first] for name in ("sport", "dport", "ip_proto")},
         "first_ns": np.where(early <= late, early, NO_TIME), "last_ns": np.where(early <= late, late, NO_TIME),
     }  # fmt: skip
-    for name, way in (("", ~back), ("_back", back)):
-        columns[f"packets{name}"] = np.bincount(number[way], minlength=many)
-        columns[f"bytes{name}"] = np.bincount(number[way], length[way], many).astype(np.int64)
+    for name, mask in (("", ~back), ("_back", back)):
+        columns[f"packets{name}"] = np.bincount(number[mask], minlength=flows)
+        columns[f"bytes{name}"] = np.bincount(number[mask], length[mask], flows).astype(np.int64)
     flags = np.where(tuples["ip_proto"] == TCP, table["tcp_flags"][rows], 0)
-    for name, way in (("flags", ~back), ("flags_back", back)):
-        seen = np.zeros(many, np.int64)
+    for name, mask in (("flags", ~back), ("flags_back", back)):
+        flags_seen = np.zeros(flows, np.int64)
         for bit in range(8):
-            seen |= (np.bincount(number[way], flags[way] >> bit & 1, many) > 0).astype(np.int64) << bit
-        columns[name] = [FLAGS_TEXT[letters] for letters in seen.tolist()]
+            flags_seen |= (np.bincount(number[mask], flags[mask] >> bit & 1, flows) > 0).astype(np.int64) << bit
+        columns[name] = [FLAGS_TEXT[letters] for letters in flags_seen.tolist()]
     if words is not None:
         columns |= _tcp_columns(columns["ip_proto"], rows, number, back, time, flags, words)
     return pd.DataFrame(columns)
@@ -136,9 +138,11 @@ def _tcp_columns(
 
     counts, handshake = np.zeros((len(protocol), 3), np.int64), np.full(len(protocol), kernels.NOT_YET)
     at = np.searchsorted(rows, words["row"])
-    there = (at < len(rows)) & (rows[np.minimum(at, max(len(rows) - 1, 0))] == words["row"]) if len(rows) else at < 0
-    at = at[there]
-    seq, ack, window, payload = (words[name][there] for name in ("seq", "ack", "window", "payload"))
+    is_ip_packet = (
+        (at < len(rows)) & (rows[np.minimum(at, max(len(rows) - 1, 0))] == words["row"]) if len(rows) else at < 0
+    )
+    at = at[is_ip_packet]
+    seq, ack, window, payload = (words[name][is_ip_packet] for name in ("seq", "ack", "window", "payload"))
     kernels.analyse(
         number[at], back[at].astype(np.int64), time[at], flags[at].astype(np.int64), seq, ack, window, payload, counts,
         handshake,
@@ -146,7 +150,7 @@ def _tcp_columns(
     tcp = protocol == TCP
     names = ("retransmitted", "out_of_order", "zero_window")
     columns: dict[str, Any] = {
-        name: pd.array(np.where(tcp, counts[:, k], -1), dtype="Int64") for k, name in enumerate(names)
+        name: pd.array(np.where(tcp, counts[:, column], -1), dtype="Int64") for column, name in enumerate(names)
     }
     for values in columns.values():
         values[~tcp] = pd.NA

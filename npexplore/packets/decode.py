@@ -1,7 +1,7 @@
-"""From the records of a chunk to its packet table: the header columns and the side tables, in one call of a kernel.
+"""Turns the records of a chunk into a packet table (header columns and side tables) by one call of a kernel.
 
-The kernel writes into a `Room`. Tables that share one are cheaper, since the system need not clear new memory for each
-(a Dask worker gives all of it back after every chunk), but such a table is gone with the next.
+The kernel writes into a `Room`. Tables that share a room are cheaper, because the system need not clear new memory for
+each table (a Dask worker returns all memory after every chunk), but each table overwrites the one before.
 """
 
 from typing import Any
@@ -15,14 +15,14 @@ from npexplore.packets.columns import HEADER_COLUMNS, Ipv6Addresses, PacketTable
 
 
 class Room:
-    """Memory for the headers of so many packets."""
+    """Memory for the headers of `packets` packets."""
 
     def __init__(self, packets: int) -> None:
         self.columns = {name: np.empty(packets, dtype) for name, dtype in HEADER_COLUMNS.items()}
-        most = MAX_TAGS * packets
-        tags = np.empty(most, np.int64), np.empty(most, np.uint8), np.empty(most, np.uint32)
-        sixes = np.empty(packets, np.int64), np.empty((packets, 32), np.uint8), np.empty(packets, np.uint32)
-        self.tables = Tables(*tags, *sixes)
+        max_tags = MAX_TAGS * packets
+        tags = np.empty(max_tags, np.int64), np.empty(max_tags, np.uint8), np.empty(max_tags, np.uint32)
+        ipv6 = np.empty(packets, np.int64), np.empty((packets, 32), np.uint8), np.empty(packets, np.uint32)
+        self.tables = Tables(*tags, *ipv6)
 
 
 def decode(
@@ -30,7 +30,7 @@ def decode(
 ) -> PacketTable:
     """Return the packet table of records whose bytes are data[position - base:].
 
-    With a room, which must hold as many packets, the header columns lie there.
+    With a room, which must have space for all the records, the header columns are views of its memory.
     """
     count = len(table["length"])
     room = Room(count) if room is None else room
@@ -40,15 +40,15 @@ def decode(
         data, base, Records(*(table[name] for name in Records._fields)), links, counts,
         Headers(*(table[name] for name in Headers._fields)), room.tables,
     )  # fmt: skip
-    tags, sixes = int(counts[0]), int(counts[1])
+    tag_rows, ipv6_rows = int(counts[0]), int(counts[1])
     return PacketTable(
         table,
-        Tags(*(column[:tags].copy() for column in room.tables[:3])),
+        Tags(*(column[:tag_rows].copy() for column in room.tables[:3])),
         Ipv6Addresses(
-            room.tables.v6_packet[:sixes].copy(),
-            room.tables.v6_address[:sixes, :16].copy(),
-            room.tables.v6_address[:sixes, 16:].copy(),
-            room.tables.v6_label[:sixes].copy(),
+            room.tables.v6_packet[:ipv6_rows].copy(),
+            room.tables.v6_address[:ipv6_rows, :16].copy(),
+            room.tables.v6_address[:ipv6_rows, 16:].copy(),
+            room.tables.v6_label[:ipv6_rows].copy(),
         ),
         link_types,
     )

@@ -1,4 +1,4 @@
-"""One packet of a capture as dpkt's layers, with what dpkt does not keep: the length on the link, and when it came."""
+"""One packet of a capture as dpkt's layers, with two values that dpkt does not keep: link length and arrival time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RAW = (12, 14, 101, 228)  # link types whose packets begin with an IP header
 class Dissected(NamedTuple):
     """A packet: dpkt's layers (the octets themselves where dpkt cannot read them), lengths in bytes, time in ns.
 
-    length: on the link; captured: octets that are there.
+    length: bytes on the link; captured: bytes in the file.
     """
 
     layers: Any
@@ -28,21 +28,21 @@ class Dissected(NamedTuple):
 
 
 def dissect(files: Files, row: int) -> Dissected:
-    """Return packet `row` (from 0) of a capture. Raises InputError for a row that is not there."""
-    before = 0
+    """Return packet `row` (from 0) of a capture. Raises InputError for a row outside the capture."""
+    rows_before = 0
     for table, (data, base) in open_captures(files).each(lambda table, data, base: (data, base)):
-        if row < before + table.rows:
-            k = row - before
-            at, captured = int(table["position"][k]) - base, int(table["captured"][k])
+        if row < rows_before + table.rows:
+            index = row - rows_before
+            at, captured = int(table["position"][index]) - base, int(table["captured"][index])
             octets = bytes(data[at : at + captured])
-            layers = _layers(octets, int(table["link_type"][k]))
-            return Dissected(layers, int(table["length"][k]), captured, int(table["t_ns"][k]))
-        before += table.rows
-    raise InputError(f"packet must be 0 to {before - 1}, got {row}")
+            layers = _layers(octets, int(table["link_type"][index]))
+            return Dissected(layers, int(table["length"][index]), captured, int(table["t_ns"][index]))
+        rows_before += table.rows
+    raise InputError(f"packet must be 0 to {rows_before - 1}, got {row}")
 
 
 def _layers(octets: bytes, link_type: int) -> Any:
-    """Return dpkt's view of a packet; its octets for other link types, and where dpkt fails on damaged ones."""
+    """Return a packet as dpkt's layers, or its octets if dpkt has no such link type or fails on damage."""
     from importlib import import_module
 
     module, kind = LAYERS.get(link_type, ("", ""))

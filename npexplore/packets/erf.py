@@ -1,8 +1,8 @@
 """ERF, the record format of Endace's capture cards (Endace EDM11-01, ERF Types Reference Guide): no file header at all.
 
 record = time (64 bits, little-endian, units of 2^-32 s since 1970), type, flags, then big-endian record length, loss
-counter, wire length; extension headers of 8 bytes while the top bit of the type before is set; a subheader of some
-types; the packet; padding. Bits 0 and 1 of the flags number the card's interface.
+counter, wire length; extension headers of 8 bytes, each present while the top bit of the preceding type is set; a
+subheader (some types only); the packet; padding. Bits 0 and 1 of the flags number the card's interface.
 """
 
 import struct
@@ -19,12 +19,12 @@ PAD = 48
 FIRST_RECORDS = 3
 LONGEST_STEP_S = 366 * 86_400
 OWN_LINK_TYPES = 0xE700
-"""ERF types that no LINKTYPE_ number stands for get this number plus their type; captures cannot be written with it."""
+"""An ERF type without a LINKTYPE_ number gets this number plus its type; captures cannot be written with it."""
 
 
 @dataclass(frozen=True)
 class ErfType:
-    """One record type: its name, the link type of what it holds (None: of its own), and the bytes of its subheader."""
+    """One record type: its name, the link type of its content (None: `own_link_type`), and its subheader's size."""
 
     name: str
     link_type: int | None = None
@@ -76,18 +76,18 @@ def subheader_bytes() -> NDArray[np.int64]:
 
 def interface(kind: int, port: int) -> Interface:
     """Return the interface that stands for the records of one type from one of the card's interfaces."""
-    known = TYPES.get(kind)
-    link = own_link_type(kind) if known is None or known.link_type is None else known.link_type
+    erf_type = TYPES.get(kind)
+    link = own_link_type(kind) if erf_type is None or erf_type.link_type is None else erf_type.link_type
     return Interface(0, link, 0, "2^-32", 0, f"interface {port}")
 
 
 def looks_like(source: Source) -> bool:
-    """Return whether a source looks like ERF, judged by its first 3 records, because the format has no magic number.
+    """Return whether the first 3 records of a source look like ERF, which has no magic number.
 
     Types must be known, lengths must cover the headers, and times must not go back by two seconds or forward by a year;
-    at least one whole record other than padding is needed. Checking more records would refuse files damaged early on.
+    at least one whole record other than padding is needed. Checking more records would reject files damaged early on.
     """
-    at, seen, before = 0, False, None
+    at, has_packet, previous_s = 0, False, None
     for _ in range(FIRST_RECORDS):
         if not source.need(at + HEADER_BYTES):
             break
@@ -97,12 +97,12 @@ def looks_like(source: Source) -> bool:
         if kind not in TYPES or size < HEADER_BYTES + (kind != PAD):
             return False
         if kind != PAD:
-            step = (ticks >> 32) - before if before is not None else 0
+            step = (ticks >> 32) - previous_s if previous_s is not None else 0
             if not -2 < step <= LONGEST_STEP_S:
                 return False
-            before = ticks >> 32
+            previous_s = ticks >> 32
         at += size
         if not source.need(at):
             break
-        seen |= kind != PAD
-    return seen
+        has_packet |= kind != PAD
+    return has_packet

@@ -1,4 +1,4 @@
-"""Many captures as one: files, folders and glob patterns become a list, and the list one scan.
+"""Opens files, folders and glob patterns of captures as one scan.
 
 Packets are read file after file, as `mergecap -a` joins captures. Files of a folder or pattern are in order of their
 names; hidden files and subfolders are skipped.
@@ -39,9 +39,9 @@ def find_captures(names: Files) -> list[str]:
         elif glob.has_magic(text) and not path.exists():
             inside = sorted(map(Path, glob.glob(text, recursive=True)))
         else:
-            paths.append(text)  # whatever it is, opening it tells
+            paths.append(text)  # opening a missing file raises the error
             continue
-        files = [str(one) for one in inside if one.is_file() and not one.name.startswith(".")]
+        files = [str(file) for file in inside if file.is_file() and not file.name.startswith(".")]
         if not files:
             raise InputError(f"{text}: {'the folder has' if path.is_dir() else 'the pattern stands for'} no files")
         paths += files
@@ -54,9 +54,9 @@ def find_captures(names: Files) -> list[str]:
 
 
 def capture_identity(path: str | Path) -> tuple[bytes, int, int]:
-    """Return what tells a capture from another one, or from itself before a change: path, bytes, time of change (ns).
+    """Return a key of a capture's content: (resolved path, size in bytes, time of the last change in ns).
 
-    Raises OSError where there is no such file.
+    Raises OSError if there is no such file.
     """
     file = Path(path).resolve()
     about = file.stat()
@@ -79,8 +79,8 @@ class CaptureSeries:
         self.packets = [0] * len(paths)  # of each file, as far as it was read
         self.paths, self._workers = paths, workers
         self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
-        self.other_blocks: dict[str, int] = {}  # of pcapng files that were read, as a CaptureScan has them
-        self._behind = 0  # bytes of the files that are done with
+        self.other_blocks: dict[str, int] = {}  # of the pcapng files read so far, as in CaptureScan
+        self._behind = 0  # bytes of the files that are read completely
         self._first_damage: Damage | None = None
         self._scan: CaptureScan | None = None
 
@@ -90,8 +90,8 @@ class CaptureSeries:
         first, files = self._first_damage, len(self.troubles)
         if first is None or files == 1:
             return first
-        many = f"{files} of {len(self.paths)} files are damaged or no captures"
-        return Damage(first.offset, f"{many}, first {first.message}")
+        summary = f"{files} of {len(self.paths)} files are damaged or no captures"
+        return Damage(first.offset, f"{summary}, first {first.message}")
 
     @property
     def link_types(self) -> NDArray[np.uint16]:
@@ -116,7 +116,7 @@ class CaptureSeries:
 
     @property
     def share_read(self) -> float:
-        """Part of the input that has been read."""
+        """Share of the input that has been read."""
         return self.bytes_read / self.bytes_total if self.bytes_total else 0.0
 
     def close(self) -> None:
@@ -129,15 +129,15 @@ class CaptureSeries:
             yield table
 
     def each(self, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
-        """Yield each table with the result of `work`, as a CaptureScan does (interfaces are the file's)."""
+        """Yield each table with the result of `work`, as a CaptureScan does (`work` gets the file's own interfaces)."""
         formats: dict[str, None] = {}
-        for k, path in enumerate(self.paths):
-            self._behind, self._scan = sum(self._sizes[:k]), None
+        for number, path in enumerate(self.paths):
+            self._behind, self._scan = sum(self._sizes[:number]), None
             try:
                 scan = self._scan = CaptureScan(path, workers=self._workers)
                 formats[scan.format] = None
                 for table, result in self._tables(scan, work):
-                    self.packets[k] += table.rows
+                    self.packets[number] += table.rows
                     yield table, result
                 for name, count in scan.other_blocks.items():
                     self.other_blocks[name] = self.other_blocks.get(name, 0) + count

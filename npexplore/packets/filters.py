@@ -1,7 +1,7 @@
 """Choose packets by an expression over the table's columns, such as `ipv4 and length > 100 and dst in "10.0.0.0/8"`.
 
-Python's syntax, read by its own parser, but only names of columns, numbers, address prefixes, comparisons, arithmetic
-and bit operations, `and`, `or`, `not`: nothing is called. `src` and `dst` may be `in` an IPv4 or IPv6 prefix, or `==`
+The syntax is Python's, restricted to column names, numbers, address prefixes, comparisons, arithmetic, bit operations,
+`and`, `or` and `not`; an expression cannot call anything. `src` and `dst` may be `in` an IPv4 or IPv6 prefix, or `==`
 an address.
 """
 
@@ -37,7 +37,7 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-# the most that a field of a packet can hold; -1 stands for one that is missing
+# largest value of a packet's field; -1 stands for a missing field
 MAX_VALUES = {
     "ttl": 255, "ip_proto": 255, "tos": 255, "dscp": 63, "ecn": 3, "sport": 0xFFFF, "dport": 0xFFFF, "vlan_id": 0xFFF,
     "mpls_label": 0xFFFFF, "flow_label": 0xFFFFF,
@@ -45,7 +45,7 @@ MAX_VALUES = {
 
 
 def matching_packets(table: PacketTable, expression: str) -> NDArray[np.bool_]:
-    """Return a mask of the packets that satisfy an expression; raises InputError naming what is not allowed."""
+    """Return a mask of the packets that satisfy an expression; raises InputError for syntax that is not allowed."""
     try:
         tree = syntax.expression(expression)
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -81,21 +81,21 @@ def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
             return inside if isinstance(op, ast.In | ast.Eq) else ~inside
         case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _BINARY for op in ops):
             values = [_value(table, part, text) for part in (left, *comparators)]
-            for one, other in pairwise((left, *comparators)):
-                _check_possible(one, other, text)
-                _check_possible(other, one, text)
+            for previous, current in pairwise((left, *comparators)):
+                _check_possible(previous, current, text)
+                _check_possible(current, previous, text)
             pairs = zip(ops, values[:-1], values[1:], strict=True)
-            return np.logical_and.reduce([_BINARY[type(op)](a, b) for op, a, b in pairs])
+            return np.logical_and.reduce([_BINARY[type(op)](x, y) for op, x, y in pairs])
         case _:
             raise InputError(f"filter {text!r}: {ast.unparse(node)!r} is not allowed in a filter")
 
 
 def _check_possible(column: ast.expr, number: ast.expr, text: str) -> None:
-    """Raise InputError where a column is compared with a number that no packet can have there."""
-    most = MAX_VALUES.get(column.id) if isinstance(column, ast.Name) else None
+    """Raise InputError if a column is compared with a number larger than any packet's value."""
+    max_value = MAX_VALUES.get(column.id) if isinstance(column, ast.Name) else None
     value = number.value if isinstance(number, ast.Constant) else None
-    if most is not None and isinstance(value, int) and value > most:
-        raise InputError(f"filter {text!r}: {ast.unparse(column)} must be 0 to {most}, got {value}")
+    if max_value is not None and isinstance(value, int) and value > max_value:
+        raise InputError(f"filter {text!r}: {ast.unparse(column)} must be 0 to {max_value}, got {value}")
 
 
 def _truth(table: PacketTable, node: ast.expr, text: str) -> NDArray[np.bool_]:
@@ -103,7 +103,7 @@ def _truth(table: PacketTable, node: ast.expr, text: str) -> NDArray[np.bool_]:
 
 
 def _inside(table: PacketTable, side: ast.expr, prefix: str, text: str) -> NDArray[np.bool_]:
-    """Return which packets have `src` or `dst` in a prefix; packets of the other IP version, or of none, have not."""
+    """Return which packets have `src` or `dst` in a prefix; False for packets of another IP version or without IP."""
     if not isinstance(side, ast.Name) or side.id not in ("src", "dst"):
         raise InputError(f"filter {text!r}: only src and dst can be in a prefix, got {ast.unparse(side)!r}")
     try:
@@ -111,8 +111,8 @@ def _inside(table: PacketTable, side: ast.expr, prefix: str, text: str) -> NDArr
     except ValueError as error:
         raise InputError(f"filter {text!r}: {error}") from None
     if network.version == 4:
-        known = table["ipv4"] & table["header_complete"]
-        return np.asarray(known & (table[side.id] & int(network.netmask) == int(network.network_address)), dtype=bool)
+        is_ipv4 = table["ipv4"] & table["header_complete"]
+        return np.asarray(is_ipv4 & (table[side.id] & int(network.netmask) == int(network.network_address)), dtype=bool)
     inside = np.zeros(table.rows, bool)
     addresses = table.ipv6.source if side.id == "src" else table.ipv6.destination
     mask, value = (np.frombuffer(part.packed, np.uint8) for part in (network.netmask, network.network_address))

@@ -1,4 +1,4 @@
-"""Read and write captures frame by frame, as bytes, for tests, tools and routers that take one packet at a time."""
+"""Read and write captures frame by frame, as bytes, for code that handles one packet at a time."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

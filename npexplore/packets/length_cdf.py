@@ -27,8 +27,8 @@ class LengthCdf(Result):
     packets: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        some = (0.05, 0.5, 0.95) if len(self.share) else ()
-        quantiles = ", ".join(f"{100 * q:.0f} % at most {self.quantile(q)} bytes" for q in some)
+        probabilities = (0.05, 0.5, 0.95) if len(self.share) else ()
+        quantiles = ", ".join(f"{100 * q:.0f} % at most {self.quantile(q)} bytes" for q in probabilities)
         return f"LengthCdf({int(self.packets.sum()):,} packets of {len(self.packets)} lengths: {quantiles or 'none'})"
 
     def heading(self) -> str:
@@ -36,12 +36,15 @@ class LengthCdf(Result):
         return repr(self)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each length: its packets, and the share of all that are at most so long."""
+        """Return a row for each length: its packets, and the share of all packets that are at most so long."""
         columns = (self.length_bytes.tolist(), self.packets.tolist(), self.share.tolist())
-        return [{"length_bytes": n, "packets": k, "share": share} for n, k, share in zip(*columns, strict=True)]
+        return [
+            {"length_bytes": length, "packets": packets, "share": share}
+            for length, packets, share in zip(*columns, strict=True)
+        ]
 
     def quantile(self, q: float) -> int:
-        """Return the q-quantile: the smallest length that at least a share q of the packets does not exceed."""
+        """Return the q-quantile: the smallest length that a share q of the packets (or more) does not exceed."""
         return int(self.length_bytes[np.searchsorted(self.share, q - 1e-12)])
 
     def modes(self, count: int = 5) -> list[tuple[int, float]]:

@@ -1,8 +1,8 @@
-"""Several captures as one stream of packets in order of time, in bounded memory.
+"""Merges several captures into one stream of packets in order of time, in bounded memory.
 
-Each step yields the packets that no input can precede any more. Within a capture the order of the file is kept,
-whatever its time stamps; of packets with the same time, those of the input named first come first. A packet without a
-time stamp follows the one before it.
+Each step yields the packets that no later packet of any input can precede. Packets of one capture keep the order of
+the file, whatever their time stamps; of packets with the same time, those of the input named first come first. A packet
+without a time stamp follows the packet before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class Part:
 
 
 class _Input:
-    """One capture with the packets of its present chunk that have not gone on; none left at its end."""
+    """One capture: its current chunk, and the row of the first unmerged packet; `table` is None at the end."""
 
     def __init__(self, scan: CaptureScan) -> None:
         self.scan = scan
@@ -58,7 +58,7 @@ class _Input:
             self._latest = self.key[-1]
 
     def take(self, end: int, source: int) -> dict[str, Any]:
-        """Return the columns of the packets before row `end` that have not gone on."""
+        """Return the columns of the unmerged packets before row `end`."""
         assert self.table is not None
         rows, table = slice(self.at, end), self.table
         data, base = self.scan.window
@@ -77,19 +77,19 @@ class _Input:
 def merged(scans: Sequence[CaptureScan]) -> Iterator[Part]:
     """Yield the packets of all captures in order of time; a part's buffer is valid until the next part."""
     inputs = [_Input(scan) for scan in scans]
-    while live := [(number, one) for number, one in enumerate(inputs) if one.table is not None]:
-        # the input whose chunk ends first goes on whole: the others may have nothing before that any more
-        limit, last = min((int(one.key[-1]), number) for number, one in live)
-        taken = []
-        for number, one in live:
-            end = int(np.searchsorted(one.key, limit, "right" if number <= last else "left"))
-            if end > one.at:
-                taken.append(one.take(end, number))
-        yield _joined(taken)
+    while live := [(number, source) for number, source in enumerate(inputs) if source.table is not None]:
+        # merge up to the earliest end of a chunk: the next chunk of that input may continue right after it
+        limit, last = min((int(source.key[-1]), number) for number, source in live)
+        columns = []
+        for number, source in live:
+            end = int(np.searchsorted(source.key, limit, "right" if number <= last else "left"))
+            if end > source.at:
+                columns.append(source.take(end, number))
+        yield _joined(columns)
         inputs[last].advance()
-        for _, one in live:
-            if one.table is not None and one.at == one.table.rows:
-                one.advance()
+        for _, source in live:
+            if source.table is not None and source.at == source.table.rows:
+                source.advance()
 
 
 def _joined(taken: Sequence[dict[str, Any]]) -> Part:

@@ -1,8 +1,8 @@
-"""Writing output files safely: a file gets its name only when it is complete, and never replaces its own source.
+"""Writes output files safely: a file gets its name only when it is complete, and never replaces its own source.
 
-Until then it is `.NAME.COMPUTER.PID.part` in the same folder (COMPUTER: the CRC-32 of the host's name). Parts left by a
-killed process are removed by the next process that writes NAME on that computer. The file and its name are on the disk
-when the writing ends, so that a power failure leaves the old file or the new one.
+Until then its name is `.NAME.COMPUTER.PID.part` in the same folder (COMPUTER: the CRC-32 of the host's name). Such part
+files of killed processes are removed by the next process that writes NAME on that computer. The file and its name are
+on the disk when the writing ends, so a power failure leaves either the old file or the new one.
 """
 
 import errno
@@ -24,14 +24,14 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
     """Context manager: gives a temporary path, which becomes `target` at the end and is removed after an error.
 
     source: the file or files being read. Raises InputError if the target is one of them, or if its folder does not
-    exist, OSError naming the target if its disk is full. Errors raised inside name the
-    target, never the part. Parts that dead processes left of the same file are removed.
+    exist, OSError naming the target if its disk is full. Errors raised inside name the target, not the temporary file.
+    Temporary files of the same target that ended processes left are removed.
     """
     target = Path(target)
     if not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
     sources = [source] if isinstance(source, str | Path) else source
-    if target.exists() and any(str(one) != "-" and Path(one).exists() and target.samefile(one) for one in sources):
+    if target.exists() and any(str(file) != "-" and Path(file).exists() and target.samefile(file) for file in sources):
         raise InputError(f"{target}: is the input itself; choose another name for the output")
     sweep(target)
     part = part_of(target)
@@ -39,7 +39,7 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
         yield part
         _to_disk(part)
         part.replace(target)
-        if os.name != "nt":  # where a folder cannot be opened
+        if os.name != "nt":  # Windows cannot open a folder
             _to_disk(target.parent)
     except InputError as error:
         error.args = tuple(one.replace(str(part), str(target)) if isinstance(one, str) else one for one in error.args)
@@ -55,7 +55,7 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
 
 
 def write_text(target: Path, text: str) -> None:
-    """Write a text file all at once: if the writing is interrupted, the older file stays."""
+    """Write a text file all at once: if writing is interrupted, the old file stays."""
     with replacing("-", target) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -66,23 +66,23 @@ def _to_disk(path: Path) -> None:
     try:
         os.fsync(opened)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that keeps nothing, or flushes nothing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system without fsync
             raise
     finally:
         os.close(opened)
 
 
 def part_of(target: Path) -> Path:
-    """Return the path that this process writes a file to until it is complete."""
+    """Return the temporary path of a file that this process writes."""
     return target.with_name(f"{_stem(target)}.{os.getpid()}.part")
 
 
 def sweep(target: Path) -> None:
-    """Remove the parts of a file whose processes on this computer have ended; those of running ones stay."""
+    """Remove a file's temporary files whose processes on this computer have ended."""
     for part in target.parent.glob(f"{escape(_stem(target))}.*.part"):
         number = part.name.split(".")[-2]
         if number.isdecimal() and not _runs(int(number)):
-            with suppress(OSError):  # another has just taken it away, or it is not ours to take
+            with suppress(OSError):  # another process has just removed it, or we may not
                 part.unlink()
 
 
@@ -91,12 +91,12 @@ def _stem(target: Path) -> str:
 
 
 def _runs(pid: int) -> bool:
-    if os.name == "nt":  # where signal 0 is Ctrl-C, and a file that is open cannot be removed
+    if os.name == "nt":  # signal 0 is Ctrl-C there, and an open file cannot be removed
         return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # somebody else's
+    except (OSError, OverflowError):  # a process of another user
         return True
     return True

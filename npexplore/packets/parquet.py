@@ -1,8 +1,8 @@
 """A capture as a Parquet table for pandas, DuckDB and Dask: one row per packet, zstd, row groups by time.
 
-Columns are the packet table's, with `time` as a nanosecond time stamp beside the exact integer `t_ns` (null where a
-packet has none), IPv6 addresses as 16 bytes, the flow label, and VLAN id and MPLS label of the outermost tag.
-The file's metadata under `npexplore` says where the packets came from: file, format, interfaces, damage, version.
+The columns are those of the packet table, plus `time` (`t_ns` as a nanosecond time stamp; both null for a packet
+without one), IPv6 addresses as 16 bytes, the flow label, and VLAN id and MPLS label of the outermost tag. The file's
+metadata under `npexplore` describe the source: file, format, interfaces, damage, version.
 """
 
 import json
@@ -54,7 +54,7 @@ def convert_to_parquet(
     source: a file, several as one, or what `open_captures` returned for them. where: a filter
     (npexplore.packets.filters); wrap: wraps the iteration, as in a progress bar. Rows are in order of time within a
     window (TimeOrder), and each row group holds up to 2^18 packets with its least and greatest time in the statistics,
-    so that engines skip what they do not need. Memory does not grow with the file. Raises InputError for unreadable
+    so that query engines can skip row groups. Memory does not grow with the file. Raises InputError for unreadable
     input.
     target: the Parquet file. workers: processes that decode at once.
     """
@@ -79,11 +79,11 @@ def convert_to_parquet(
 
 
 class TimeOrder:
-    """Pass arrow tables on in row groups, sorted by time within a window.
+    """Write arrow tables in row groups, sorted by time within a window.
 
-    The latest `window` rows wait, as earlier ones may follow. `late` counts the rows that came too late for the
-    window and are stored behind later ones; the row groups then overlap in time, as their statistics show. Rows without
-    a time stay behind the row before them. Rows of equal time keep the order of the file.
+    The latest `window` rows are held back, because rows with earlier times may follow. `late` counts the rows that came
+    too late for the window and are stored behind rows with later times; the row groups then overlap in time, as their
+    statistics show. Rows without a time stay behind the row before them. Rows of equal time keep the order of the file.
     """
 
     def __init__(self, write: Callable[[Any], None], group: int, window: int) -> None:
@@ -95,13 +95,13 @@ class TimeOrder:
         self._before = self._latest = int(NO_TIME)
 
     def add(self, table: Any) -> None:
-        """Take the next rows of the file."""
+        """Add the next rows of the file."""
         if not table.num_rows:
             return
         times = table["t_ns"].fill_null(int(NO_TIME)).to_numpy()
-        known = np.where(times != NO_TIME, np.arange(len(times)), -1)
-        last = np.maximum.accumulate(known)
-        times = np.where(last >= 0, times[last], self._before)
+        timed_row = np.where(times != NO_TIME, np.arange(len(times)), -1)
+        latest_timed_row = np.maximum.accumulate(timed_row)
+        times = np.where(latest_timed_row >= 0, times[latest_timed_row], self._before)
         self._before = int(times[-1])
         self._tables.append(table)
         self._times.append(times)
@@ -110,7 +110,7 @@ class TimeOrder:
             self._hand_on(self._window)
 
     def finish(self) -> None:
-        """Pass on the remaining rows."""
+        """Write the remaining rows."""
         if self._held:
             self._hand_on(0)
 
@@ -132,7 +132,9 @@ class TimeOrder:
 
 
 def _origin(scan: Scan, where: str | None) -> dict[str, Any]:
-    interfaces = [asdict(i) | {"link_type_name": link_format(i.link_type).name} for i in scan.interfaces]
+    interfaces = [
+        asdict(interface) | {"link_type_name": link_format(interface.link_type).name} for interface in scan.interfaces
+    ]
     return {
         "version": __version__,
         "file": shown(scan.path),
@@ -154,22 +156,22 @@ def _arrow(table: PacketTable) -> Any:
     stored = {name: pa.array(table[name]) for name in STORED if name not in ("t_ns", "flags", "interface")}
     derived = {name: pa.array(table[name]) for name in (*FLAGS, "dscp", "ecn")}
     tags = {name: pa.array(table[name], mask=table[name] < 0) for name in ("vlan_id", "mpls_label", "flow_label")}
-    six = table.ipv6
+    ipv6 = table.ipv6
     addresses = {
-        name: _binary16(table.rows, six.packet, half)
-        for name, half in (("src6", six.source), ("dst6", six.destination))
+        name: _binary16(table.rows, ipv6.packet, half)
+        for name, half in (("src6", ipv6.source), ("dst6", ipv6.destination))
     }
     links = {"interface": pa.array(table["interface"]), "link_type": pa.array(table["link_type"])}
     return pa.table({**times, **stored, **links, **derived, **tags, **addresses})
 
 
 def _binary16(rows: int, at: NDArray[np.int64], values: NDArray[np.uint8]) -> Any:
-    """Return a column of 16 bytes a row that is null but in rows `at`."""
+    """Return a column of 16 bytes a row that is null except in rows `at`."""
     import pyarrow as pa
 
     if not len(at):
         return pa.nulls(rows, pa.binary(16))
-    data, known = np.zeros((rows, 16), np.uint8), np.zeros(rows, bool)
-    data[at], known[at] = values, True
-    bits = np.packbits(known, bitorder="little")
+    data, valid = np.zeros((rows, 16), np.uint8), np.zeros(rows, bool)
+    data[at], valid[at] = values, True
+    bits = np.packbits(valid, bitorder="little")
     return pa.Array.from_buffers(pa.binary(16), rows, [pa.py_buffer(bits), pa.py_buffer(data)])

@@ -1,4 +1,4 @@
-"""The file header of pcap (draft-ietf-opsawg-pcap section 4) and its older relatives: byte order, clock, record shape.
+"""The file header of pcap (draft-ietf-opsawg-pcap section 4) and its older variants: byte order, clock, record layout.
 
 magic a1b2c3d4 microseconds, a1b23c4d nanoseconds, a1b2cd34 longer record headers (Alexey Kuznetzov's patch),
 1c0001ac and 1c0001ab microseconds with a total length behind the file header (Ixia)

@@ -1,6 +1,6 @@
-"""pcapng's blocks that describe: section header and interface description (draft-ietf-opsawg-pcapng sections 4.1, 4.2).
+"""pcapng's descriptive blocks: section header and interface description (draft-ietf-opsawg-pcapng sections 4.1, 4.2).
 
-time in seconds = ticks / 10^n, or / 2^n where the top bit of if_tsresol is set, + if_tsoffset
+time in seconds = ticks / 10^n (ticks / 2^n if the top bit of if_tsresol is set) + if_tsoffset
 """
 
 import struct
@@ -11,12 +11,12 @@ from npexplore.errors import InputError
 
 SECTION_TYPE = b"\x0a\x0d\x0d\x0a"
 _ORDER_MAGIC = 0x1A2B3C4D
-VERSIONS = ((1, 0), (1, 2))  # section 4.1: equal; others may have blocks that cannot be read
+VERSIONS = ((1, 0), (1, 2))  # section 4.1: both are the same; other versions may have blocks that cannot be read
 _FAR = 1 << 62  # seconds no int64 of nanoseconds can hold
 _NAME, _RESOLUTION, _FCS, _OFFSET = 2, 9, 13, 14
-# options that change what packets mean -> name, bytes of the value
+# options that change how packets are read: code -> (name, bytes of the value)
 _MEANING = {_RESOLUTION: ("if_tsresol", 1), _FCS: ("if_fcslen", 1), _OFFSET: ("if_tsoffset", 8)}
-# where -> option ("*": every other one) -> why it changes no packet (docs/inputs.md)
+# kind of block -> option ("*": every other one) -> why it changes no packet (docs/inputs.md)
 IRRELEVANT = {
     "section": {"*": "who captured, with what; its length is not needed, since every block has its own"},
     "interface": {
@@ -39,11 +39,11 @@ BLOCKS = {
 
 @dataclass(frozen=True)
 class Interface:
-    """One interface of a capture file: what its packets start with, and how its clock counts.
+    """One interface of a capture file: the link type of its packets and the resolution and offset of its clock.
 
     resolution: ticks a second as text, such as `10^-6`; offset_s is added to every time stamp, in seconds;
-    snaplen 0 means no limit; fcs_bytes: of the frame check sequence at the end of packets, counted in their lengths;
-    None if the file does not state it.
+    snaplen 0 means no limit; fcs_bytes: length of the frame check sequence at the end of packets, which their lengths
+    include; None if the file does not state it.
     """
 
     section: int
@@ -64,15 +64,15 @@ def section_order(header: bytes) -> str | None:
 
 
 def block_name(kind: int) -> str:
-    """Return what messages call blocks of a type that hold no packets."""
+    """Return the name, in messages, of a type of blocks that hold no packets."""
     return f"{BLOCKS[kind]} (0x{kind:08x})" if kind in BLOCKS else f"unknown type 0x{kind:08x}"
 
 
 def parse_interface(block: bytes, order: str, section: int) -> tuple[Interface, tuple[int, int, int]]:
     """Read an interface description block of at least 20 bytes; return it and (kind, amount, offset) for the kernel.
 
-    Options that change no packet, and those of unknown codes, are skipped (docs/inputs.md). Raises InputError for
-    options that are cut off, and for one that changes time stamps or frames and has a wrong size or stands twice.
+    Options that change no packet, and unknown options, are skipped (docs/inputs.md). Raises InputError for options
+    that are cut off, and if an option that changes time stamps or frames has a wrong size or occurs twice.
     """
     link_type, snaplen = struct.unpack(order + "HxxI", block[8:16])
     values: dict[int, bytes] = {}
@@ -84,9 +84,9 @@ def parse_interface(block: bytes, order: str, section: int) -> tuple[Interface, 
         if at + 4 + size > end:
             raise InputError(f"options of an interface must end inside its block of {len(block)} bytes, one does not")
         value = block[at + 4 : at + 4 + size]
-        name, wanted = _MEANING.get(code, ("", size))
-        if size != wanted:
-            raise InputError(f"option {name} of an interface must have {wanted} bytes, got {size}")
+        name, required = _MEANING.get(code, ("", size))
+        if size != required:
+            raise InputError(f"option {name} of an interface must have {required} bytes, got {size}")
         if name and code in values:
             raise InputError(f"option {name} of an interface must stand once, got another")
         values[code] = value
@@ -102,6 +102,6 @@ def parse_interface(block: bytes, order: str, section: int) -> tuple[Interface, 
         return interface, (SHIFT, exponent, offset_s)
     if exponent <= 9:
         return interface, (MULTIPLY, 10 ** (9 - exponent), offset_s)
-    # 2^64 ticks of 10^-29 s and less are no nanosecond: 0 stands for that; 10^19 goes as the int64 of its 64 bits
+    # 0: even 2^64 ticks of 10^-29 s are below a nanosecond; a divisor of 2^63 or more is passed as a negative int64
     divisor = 10 ** (exponent - 9) if exponent <= 28 else 0
     return interface, (DIVIDE, divisor - (1 << 64) if divisor >= 1 << 63 else divisor, offset_s)

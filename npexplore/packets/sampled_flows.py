@@ -1,4 +1,4 @@
-"""Flows within a limit of memory: of more flows than it holds a sample by a hash of their ends, whole flows of it."""
+"""Flows within a memory limit: all flows if they fit, otherwise a sample chosen by a hash of each flow's endpoints."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from npexplore.packets.hashing import in_sample, mixed
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKET_BYTES, FLOW_BYTES = 300, 900  # of memory for each packet and each flow of the sample: measured
+PACKET_BYTES, FLOW_BYTES = 300, 900  # memory per packet and per flow of the sample, measured
 
 
 class SampledFlows(NamedTuple):
-    """Flows as `conversations` returns them. flows_each: how many flows each stands for, 1 if all are here."""
+    """Flows as `conversations` returns them. flows_each: the number of flows that each row stands for."""
 
     table: pd.DataFrame
     flows_each: int
 
 
 def sampled_flows(scan: Scan, memory_bytes: int) -> SampledFlows:
-    """Return the flows of captures that are read once; if memory does not hold all packets, those of a sample.
+    """Return the flows of captures that are read once; if memory does not hold all packets, the flows of a sample.
 
-    Every packet of a flow is in the sample or none (Duffield, Lund, Thorup, "Estimating flow distributions from sampled
-    flow statistics", SIGCOMM 2003). Raises InputError where not even the packets of one flow fit.
+    The sample holds all packets of a flow or none (Duffield, Lund, Thorup, "Estimating flow distributions from sampled
+    flow statistics", SIGCOMM 2003). Raises InputError if not even the packets of one flow fit.
     """
     parts: list[_Part] = []
     flows_each, rows, flows = 1, 0, 0
     for table, words in scan.each(segment_words):
         part = _Part(table, words, _hashes(table)).ip_packets().sample(flows_each)
         parts.append(part)
-        rows, flows = rows + part.table.rows, flows + part.table.rows  # at most
+        rows, flows = rows + part.table.rows, flows + part.table.rows  # upper bound: a flow per packet
         while _bytes(rows, flows) > memory_bytes:
             flows = len(np.unique(np.concatenate([part.hashes for part in parts])))
             if _bytes(rows, flows) <= memory_bytes:
@@ -47,16 +47,16 @@ def sampled_flows(scan: Scan, memory_bytes: int) -> SampledFlows:
             rows = flows = sum(part.table.rows for part in parts)
             if not rows:
                 raise InputError(f"{scan.path}: one flow has more packets than --memory holds")
-    builder, joined, before = TableBuilder(), [], 0
+    builder, words_of_parts, rows_before = TableBuilder(), [], 0
     for part in parts:
         builder.append(part.table)
-        joined.append({**part.words, "row": part.words["row"] + before})
-        before += part.table.rows
+        words_of_parts.append({**part.words, "row": part.words["row"] + rows_before})
+        rows_before += part.table.rows
     names = ("row", "seq", "ack", "window", "payload")
-    words = {name: np.concatenate([part[name] for part in joined] or [np.empty(0, np.int64)]) for name in names}
+    words = {name: np.concatenate([part[name] for part in words_of_parts] or [np.empty(0, np.int64)]) for name in names}
     parts.clear()
-    whole = conversations(builder.finish(scan.link_types), words)
-    return SampledFlows(whole.assign(weight=flows_each) if flows_each > 1 else whole, flows_each)
+    all_flows = conversations(builder.finish(scan.link_types), words)
+    return SampledFlows(all_flows.assign(weight=flows_each) if flows_each > 1 else all_flows, flows_each)
 
 
 def _bytes(rows: int, flows: int) -> int:
@@ -64,7 +64,7 @@ def _bytes(rows: int, flows: int) -> int:
 
 
 def application_flows(scan: Scan, memory_bytes: int) -> SampledFlows:
-    """Return all flows with the names that their first packets say, for which the files are read three times.
+    """Return all flows with the names of applications in their first packets; the files are read three times.
 
     Raises InputError for a stream, and for more packets than memory holds.
     """
@@ -73,11 +73,13 @@ def application_flows(scan: Scan, memory_bytes: int) -> SampledFlows:
     files = paths_of(scan)
     if "-" in files:
         raise InputError("names of applications need a file; a stream is not kept")
-    builder, rows, most = TableBuilder(), 0, memory_bytes // PACKET_BYTES
+    builder, rows, max_packets = TableBuilder(), 0, memory_bytes // PACKET_BYTES
     for part in scan:
         rows += part.rows
-        if rows > most:
-            raise InputError(f"{scan.path}: --memory holds {most:,} packets, of which names of applications need all")
+        if rows > max_packets:
+            raise InputError(
+                f"{scan.path}: --memory holds {max_packets:,} packets, of which names of applications need all"
+            )
         builder.append(part, scan.share_read)
     table = builder.finish(scan.link_types)
     ways, words = directions(table), tcp_words(files)
@@ -86,7 +88,7 @@ def application_flows(scan: Scan, memory_bytes: int) -> SampledFlows:
 
 
 class _Part(NamedTuple):
-    """Packets, the words of their TCP segments, and the hash of each one's flow."""
+    """Packets, the words of their TCP segments, and the hash of each packet's flow."""
 
     table: PacketTable
     words: Words
@@ -100,13 +102,13 @@ class _Part(NamedTuple):
 
     def _of(self, rows: NDArray[np.int64]) -> _Part:
         at = np.searchsorted(rows, self.words["row"])
-        there = np.append(rows, -1)[at] == self.words["row"]
-        words = {name: column[there] for name, column in self.words.items()}
-        return _Part(self.table.chosen(rows), {**words, "row": at[there]}, self.hashes[rows])
+        has_words = np.append(rows, -1)[at] == self.words["row"]
+        words = {name: column[has_words] for name, column in self.words.items()}
+        return _Part(self.table.chosen(rows), {**words, "row": at[has_words]}, self.hashes[rows])
 
 
 def _hashes(table: PacketTable) -> NDArray[np.uint64]:
-    """Return a hash of each packet's flow, the same in both directions."""
+    """Return a hash of each packet's flow, equal for both directions."""
     ends: list[Any] = []
     for address, six, port in (("src", "source", "sport"), ("dst", "destination", "dport")):
         word = table[address].astype(np.uint64)

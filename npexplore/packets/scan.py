@@ -55,7 +55,7 @@ class CaptureScan(ShownByArguments):
     path: a pcap, pcapng or ERF file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
     InputError if there is no such file or it is not a capture. `damage` is None until the end, and stays None for an
     undamaged file. With workers > 1 chunks are decoded in threads, in the same order and with the same result.
-    passing: each table is gone when the next one is asked for (one worker only), which is quicker.
+    passing: each table overwrites the one before (one worker only), which is faster.
 
     Example:
         >>> from npexplore.packets import CaptureScan
@@ -88,7 +88,7 @@ class CaptureScan(ShownByArguments):
 
     @property
     def other_blocks(self) -> dict[str, int]:
-        """Blocks of a pcapng file that hold no packets and were passed over: type -> how many so far."""
+        """Number of skipped pcapng blocks that hold no packets, by type, so far."""
         rows = [(int(kind), int(count)) for kind, count in self._state[4:].reshape(-1, 2) if count]
         return {pcapng.block_name(kind) if kind >= 0 else "other types": count for kind, count in rows}
 
@@ -127,23 +127,23 @@ class CaptureScan(ShownByArguments):
         """
         chunks = self._erf_chunks() if self._erf else self._pcap_chunks() if self._pcap else self._pcapng_chunks()
 
-        def one(data: Any, base: int, *records: Any) -> tuple[PacketTable, T]:
+        def decode_chunk(data: Any, base: int, *records: Any) -> tuple[PacketTable, T]:
             table = decode(data, base, *records)
             return table, work(table, data, base)
 
         try:
             if self._workers <= 1:
                 for chunk in chunks:
-                    yield one(*chunk)
+                    yield decode_chunk(*chunk)
                 return
-            waiting: deque[Future[tuple[PacketTable, T]]] = deque()
+            futures: deque[Future[tuple[PacketTable, T]]] = deque()
             with ThreadPoolExecutor(self._workers) as pool:
                 for chunk in chunks:
-                    waiting.append(pool.submit(one, *chunk))
-                    if len(waiting) > 2 * self._workers:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
+                    futures.append(pool.submit(decode_chunk, *chunk))
+                    if len(futures) > 2 * self._workers:
+                        yield futures.popleft().result()
+                while futures:
+                    yield futures.popleft().result()
         finally:
             self._source.close()
 
@@ -152,20 +152,20 @@ class CaptureScan(ShownByArguments):
         self._pcap: pcap.PcapHeader | None = None
         self._erf = False
         suffix = f"+{source.compression}" if source.compression else ""
-        first = source.bytes(4) if source.need(4) else source.bytes(source.available())
-        if first == pcapng.SECTION_TYPE:
+        magic = source.bytes(4) if source.need(4) else source.bytes(source.available())
+        if magic == pcapng.SECTION_TYPE:
             return "pcapng" + suffix
-        if len(first) < 4 or pcap.magic_order(first) is None:
+        if len(magic) < 4 or pcap.magic_order(magic) is None:
             if erf.looks_like(source):
                 self._erf = True
                 return "erf" + suffix
             source.close()
-            what = f"starts with {first.hex(' ')}" if first else "is empty"
-            reason = source.damage or other_format(first)
+            content = f"starts with {magic.hex(' ')}" if magic else "is empty"
+            reason = source.damage or other_format(magic)
             cause = f" ({reason})" if reason else ""
             name = "standard input" if self.path == "-" else self.path
-            raise InputError(f"{name}: must be pcap, pcapng or ERF (plain, gzip or zstd), but {what}{cause}")
-        size = pcap.file_header_bytes(first)
+            raise InputError(f"{name}: must be pcap, pcapng or ERF (plain, gzip or zstd), but {content}{cause}")
+        size = pcap.file_header_bytes(magic)
         if not source.need(size):
             self._cut("the file header", size)
             return "pcap" + suffix
@@ -183,10 +183,10 @@ class CaptureScan(ShownByArguments):
     def _add(self, interface: Interface) -> None:
         self.interfaces.append(interface)
         if len(self.interfaces) > len(self._links):
-            grown = np.zeros((max(4, 2 * len(self._links)), 5), dtype=np.int64)
-            grown[: len(self._links)] = self._links
-            self._links = grown
-            self._link_types = np.concatenate([self._link_types, np.zeros(len(grown), np.uint16)])[: len(grown)]
+            larger = np.zeros((max(4, 2 * len(self._links)), 5), dtype=np.int64)
+            larger[: len(self._links)] = self._links
+            self._links = larger
+            self._link_types = np.concatenate([self._link_types, np.zeros(len(larger), np.uint16)])[: len(larger)]
         self._links[len(self.interfaces) - 1] = link_format(interface.link_type).row()
         self._link_types[len(self.interfaces) - 1] = interface.link_type
 
@@ -220,47 +220,47 @@ class CaptureScan(ShownByArguments):
             if state[1] in (records.TOO_LONG, records.NEXT_FILE):
                 self.damage = Damage(source.offset, _explain(int(state[1]), int(state[2]), int(state[3])))
                 return
-            if state[1] == records.MORE and not source.need(wanted := int(state[2])):
-                self._cut("a record", wanted)
+            if state[1] == records.MORE and not source.need(required := int(state[2])):
+                self._cut("a record", required)
                 return
 
     def _pcapng_chunks(self) -> Iterator[tuple[Any, ...]]:
         source, state = self._source, self._state
         out = [self._records[name] for name in ("t_ns", "length", "captured", "position", "interface")]
-        order, section, first = "<", -1, 0
+        order, section, first_interface = "<", -1, 0
         clocks = np.zeros((4, 5), dtype=np.int64)
-        count = 0  # packets of the next chunk so far; it goes on over blocks that describe, while the window stays
+        count = 0  # packets of the next chunk so far
         while self.damage is None:
-            known = len(self.interfaces) - first
+            known = len(self.interfaces) - first_interface
             if section < 0:
                 state[1] = records.SECTION
             else:
                 count += records.frame_pcapng(
-                    source.data, source.start, source.end, source.base, order == ">", clocks, known, first, state,
-                    *(column[count:] for column in out),
+                    source.data, source.start, source.end, source.base, order == ">", clocks, known, first_interface,
+                    state,                     *(column[count:] for column in out),
                 )  # fmt: skip
                 source.start = int(state[0])
-            status, wanted = int(state[1]), int(state[2])
-            block_inside = status in (records.SECTION, records.INTERFACE) and source.available() >= max(28, wanted + 3)
+            status, length = int(state[1]), int(state[2])
+            block_inside = status in (records.SECTION, records.INTERFACE) and source.available() >= max(28, length + 3)
             if count and not block_inside:
                 yield self._chunk(count)
                 count = 0
             if status == records.MORE:
-                if not source.need(wanted):
-                    self._cut("a block", wanted)
+                if not source.need(length):
+                    self._cut("a block", length)
                     break
             elif status == records.SKIP:
                 records._note_other(state, struct.unpack(order + "I", source.bytes(4))[0])
-                self._skip(order, wanted)
+                self._skip(order, length)
             elif status == records.SECTION:
                 if (byte_order := self._section()) is None:
                     break
-                order, section, first = byte_order, section + 1, len(self.interfaces)
+                order, section, first_interface = byte_order, section + 1, len(self.interfaces)
             elif status == records.INTERFACE:
                 if len(self.interfaces) == MAX_INTERFACES:
                     self.damage = Damage(source.offset, f"a capture may have at most {MAX_INTERFACES} interfaces")
                     break
-                size = wanted + 3 & ~3
+                size = length + 3 & ~3
                 try:
                     interface, clock = pcapng.parse_interface(source.bytes(size), order, section)
                 except InputError as error:
@@ -272,7 +272,7 @@ class CaptureScan(ShownByArguments):
                     clocks = np.concatenate([clocks, np.zeros_like(clocks)])
                 clocks[known] = (*clock, interface.snaplen, link_format(interface.link_type).limit)
             elif status != records.OUT_FULL:
-                self.damage = Damage(source.offset, _explain(status, wanted, int(state[3])))
+                self.damage = Damage(source.offset, _explain(status, length, int(state[3])))
         if count:
             yield self._chunk(count)
 
@@ -309,17 +309,17 @@ class CaptureScan(ShownByArguments):
         if order is None:
             self.damage = Damage(source.offset + 8, f"byte-order magic must be 1a2b3c4d, got {header[8:12].hex()}")
             return None
-        total, _, major, minor = struct.unpack(order + "IIHH", header[4:16])
-        if total < 28:
-            self.damage = Damage(source.offset, _explain(records.BLOCK_TOO_SHORT, total, 28))
+        length, _, major, minor = struct.unpack(order + "IIHH", header[4:16])
+        if length < 28:
+            self.damage = Damage(source.offset, _explain(records.BLOCK_TOO_SHORT, length, 28))
         elif (major, minor) not in pcapng.VERSIONS:
             self.damage = Damage(source.offset + 12, f"pcapng version must be 1.0 or 1.2, got {major}.{minor}")
         else:
-            self._skip(order, total + 3 & ~3, total)
+            self._skip(order, length + 3 & ~3, length)
         return order if self.damage is None else None
 
     def _skip(self, order: str, padded: int, total: int | None = None) -> None:
-        """Pass over a block of any size, comparing its two total lengths."""
+        """Pass over a block of any size and compare its two total lengths."""
         source = self._source
         at = source.offset
         if total is None:

@@ -1,6 +1,6 @@
-"""Bytes of a capture as a sliding window: from a file or standard input, gzip (RFC 1952) or zstd (RFC 8878) or neither.
+"""Reads a capture through a sliding window: a file or standard input, plain, gzip (RFC 1952) or zstd (RFC 8878).
 
-Memory is bounded by what has arrived, never by what a length field claims.
+Memory is bounded by the bytes that have arrived, never by a length field.
 """
 
 import os
@@ -30,7 +30,7 @@ _OTHER_FORMATS = {
 
 
 def other_format(first: bytes) -> str:
-    """Return what a file that starts with these four bytes probably is and what to do with it; empty if unknown."""
+    """Return the probable format of a file that starts with these four bytes, with advice; empty if unknown."""
     for magic, text in _OTHER_FORMATS.items():
         if first.startswith(magic):
             return text
@@ -50,8 +50,8 @@ class _Decompressor(Protocol):
 class _Compressed:
     """Decompress a stream of one or more gzip members or zstd frames; a truncated or corrupt stream sets `damage`.
 
-    The compressed bytes are fed in small pieces, so that a piece that expands a thousandfold stays small too. What was
-    decompressed before damage is used: gzip goes through the bad piece again byte by byte, zstd is fed block by block.
+    The compressed bytes are fed in small pieces, so that even a piece that expands a thousandfold stays small. Bytes
+    decompressed before damage are used: the bad gzip piece is decompressed again byte by byte; zstd is fed by blocks.
     """
 
     def __init__(self, read: Callable[[int], bytes], first: bytes, kind: str) -> None:
@@ -69,12 +69,12 @@ class _Compressed:
     def _new(self) -> Any:
         if self.kind == "gzip":
             return zlib.decompressobj(wbits=31)
-        from npexplore.zstd import ZstdDecompressor  # when it is needed
+        from npexplore.zstd import ZstdDecompressor  # imported on demand
 
         return ZstdDecompressor()
 
     def readinto(self, view: memoryview) -> int:
-        """Fill `view` as far as there is input, and return the number of bytes; 0 at the end, or at damage."""
+        """Fill `view` as far as there is input and return the number of bytes; 0 at the end or at damage."""
         filled = 0
         while filled < len(view) and (self._output or self._advance()):
             count = min(len(view) - filled, len(self._output))
@@ -118,18 +118,18 @@ class _Compressed:
 
 
 def _until_damage(engine: Any, piece: bytes) -> bytes:
-    """Return what a decompressor gives of a piece before it fails; nothing without one."""
+    """Return the output of a decompressor for a piece up to the failure; empty if engine is None."""
     intact = bytearray()
-    for k in range(len(piece) if engine is not None else 0):
+    for index in range(len(piece) if engine is not None else 0):
         try:
-            intact += engine.decompress(piece[k : k + 1])
+            intact += engine.decompress(piece[index : index + 1])
         except zlib.error:
             break
     return bytes(intact)
 
 
 class ZstdBlocks:
-    """Where the parts of a zstd frame end (RFC 8878 section 3.1.1), so that a decompressor sees one block at a time.
+    """Tracks where the parts of a zstd frame end (RFC 8878 section 3.1.1), to feed a decompressor one block at a time.
 
     A frame: magic, descriptor and up to 13 bytes of header; blocks of a 3-byte header and their content; a checksum.
     """
@@ -144,7 +144,7 @@ class ZstdBlocks:
         return self._left or self._wanted - len(self._head)
 
     def take(self, piece: bytes) -> None:
-        """Note that a piece, no longer than `room`, was fed."""
+        """Record that a piece, no longer than `room`, was fed."""
         if self._left:
             self._left -= len(piece)
             return
@@ -154,13 +154,13 @@ class ZstdBlocks:
             self._step(head)
 
     def _magic(self, head: bytes) -> None:
-        if head[:4] != _ZSTD:  # a frame to skip: its size behind the magic
+        if head[:4] != _ZSTD:  # a skippable frame: its size follows the magic
             self._step, self._wanted = self._skipped, 3
             self._size_byte = head[4]
             return
         flags = head[4]
-        single, self._sum = flags >> 5 & 1, flags >> 2 & 1
-        header = (0, 1, 2, 4)[flags & 3] + (1 - single) + (single, 2, 4, 8)[flags >> 6]
+        single_segment, self._sum = flags >> 5 & 1, flags >> 2 & 1
+        header = (0, 1, 2, 4)[flags & 3] + (1 - single_segment) + (single_segment, 2, 4, 8)[flags >> 6]
         self._step, self._wanted, self._left = self._block, 3, header
 
     def _skipped(self, head: bytes) -> None:
@@ -168,18 +168,18 @@ class ZstdBlocks:
         self._left = int.from_bytes(head, "little") << 8 | self._size_byte
 
     def _rest(self, head: bytes) -> None:
-        """What follows the last block."""
+        """Handle the bytes after the last block."""
 
     def _block(self, head: bytes) -> None:
         value = int.from_bytes(head, "little")
-        last, kind, size = value & 1, value >> 1 & 3, value >> 3
+        is_last, kind, size = value & 1, value >> 1 & 3, value >> 3
         self._left = 1 if kind == 1 else size
-        if last:
+        if is_last:
             self._step, self._wanted = self._rest, 4 if self._sum else 1 << 30
 
 
 class Source:
-    """A window `data[start:end]` on a capture's bytes; `base` is the offset of data[0] in the (decompressed) file."""
+    """The window `data[start:end]` of a capture's bytes; `base` is the offset of data[0] in the (decompressed) file."""
 
     def __init__(self, path: "str | Path | BinaryIO", *, block_bytes: int = BLOCK_BYTES) -> None:
         path = capture(path) if isinstance(path, str) else path
@@ -187,7 +187,7 @@ class Source:
         self.compression: str | None = None
         self.size = 0  # of a regular file as it is on disk, else 0
         self.start = self.end = self.base = 0
-        self.keep = False  # True: never overwrite bytes handed out, take a new array instead
+        self.keep = False  # True: move to a new array instead of overwriting the window
         self._block = block_bytes
         self.data: NDArray[np.uint8] = np.empty(block_bytes, dtype=np.uint8)
         self._owned = False
@@ -196,8 +196,8 @@ class Source:
             if isinstance(path, str | Path) and path != "-":
                 self._file, self._owned = open(path, "rb", buffering=0), True  # noqa: SIM115
             first = b""
-            while len(first) < 4 and (more := self._file.read(4 - len(first))):
-                first += more
+            while len(first) < 4 and (piece := self._file.read(4 - len(first))):
+                first += piece
         except OSError as error:
             raise InputError(f"{self.name}: cannot be read: {error.strerror or error}") from error
         self._compressed: _Compressed | None = None
@@ -214,7 +214,7 @@ class Source:
 
     @property
     def damage(self) -> str | None:
-        """What was wrong with the compression, once the end was reached."""
+        """The damage of the compressed stream, known once reading reached it."""
         return self._compressed.damage if self._compressed else None
 
     @property
@@ -232,7 +232,7 @@ class Source:
         return self.end - self.start
 
     def need(self, count: int) -> bool:
-        """Read on until the window holds at least `count` bytes; False if the input ends before."""
+        """Read until the window holds at least `count` bytes; False if the input ends before."""
         if self.available() >= count:
             return True
         self._move()
@@ -240,12 +240,12 @@ class Source:
             if self.end == len(self.data):
                 self._grow()
             try:
-                got = self._readinto(self.data[self.end :].data)
+                count_read = self._readinto(self.data[self.end :].data)
             except OSError as error:
                 raise InputError(f"{self.name}: cannot be read: {error.strerror or error}") from error
-            if not got:
+            if not count_read:
                 return False
-            self.end += got
+            self.end += count_read
         return True
 
     def skip(self, count: int) -> bool:
@@ -259,7 +259,7 @@ class Source:
         return True
 
     def bytes(self, count: int) -> bytes:
-        """Return the next `count` bytes, which `need` has brought, without consuming them."""
+        """Return the next `count` bytes, which `need` has read, without consuming them."""
         return self.data[self.start : self.start + count].tobytes()
 
     def close(self) -> None:
@@ -268,12 +268,12 @@ class Source:
             self._file.close()
 
     def _move(self) -> None:
-        rest = self.data[self.start : self.end]
+        unread = self.data[self.start : self.end]
         if self.keep:
-            self.data = np.empty(max(self._block, len(rest)), dtype=np.uint8)
-        self.data[: len(rest)] = rest.copy()
+            self.data = np.empty(max(self._block, len(unread)), dtype=np.uint8)
+        self.data[: len(unread)] = unread.copy()
         self.base += self.start
-        self.start, self.end = 0, len(rest)
+        self.start, self.end = 0, len(unread)
 
     def _grow(self) -> None:
         larger = np.empty(2 * len(self.data), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Write captures, pcap (microseconds or nanoseconds) or pcapng: packets read (filtered, cut, anonymised) or made."""
+"""Writes captures, pcap (microseconds or nanoseconds) or pcapng: copied (filtered, cut, anonymised) or new packets."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ _MAGIC = {"pcap": 0xA1B2C3D4, "pcap-ns": 0xA1B23C4D}
 
 
 class Unnamed(Sequence[Interface]):
-    """Interfaces that a scan goes on to find, without their names."""
+    """The interfaces of a scan without their names; the list grows while the scan reads."""
 
     def __init__(self, interfaces: Sequence[Interface]) -> None:
         self._interfaces = interfaces
@@ -52,7 +52,7 @@ class CaptureWriter(ShownByArguments):
         self._form = one_of("capture format", form, FORMATS)
         self._snaplen = snaplen
         self._links: list[int] = []
-        self.interfaces: Sequence[Interface] = ()  # of the source: their frame check sequences are declared again
+        self.interfaces: Sequence[Interface] = ()  # of the source, for their frame check sequence lengths
         self._file = open(path, "wb")  # noqa: SIM115
         self.path = str(path)
         if form == "pcapng":
@@ -69,7 +69,7 @@ class CaptureWriter(ShownByArguments):
                 self._interfaces([1])
 
     def _interfaces(self, links: Sequence[int]) -> None:
-        """Declare the interfaces that packets may name; the first ones must not change."""
+        """Declare the interfaces that packets may refer to; those declared before must not change."""
         if nameless := [link_format(link).name for link in links if link >= OWN_LINK_TYPES]:
             raise InputError(
                 f"{self.path}: pcap and pcapng have no link type for {nameless[0]} packets; filter them out"
@@ -88,17 +88,17 @@ class CaptureWriter(ShownByArguments):
         kinds = sorted(set(links))
         if len(kinds) > 1 or (self._links and kinds != self._links):
             raise InputError(f"{self.path}: a pcap file has one link type, got {kinds}; write pcapng")
-        fcs_bits = self._fcs_bits(kinds[0])  # also of interfaces that were met since
+        fcs_bits = self._fcs_bits(kinds[0])  # also checks interfaces that the scan has found since
         if not self._links:
             head = _MAGIC[self._form], 2, 4, 0, 0, self._snaplen, kinds[0] | fcs_bits
             self._file.write(struct.pack("<IHHiIII", *head))
         self._links = kinds
 
     def _fcs_bits(self, link: int) -> int:
-        """Return what a pcap file's link type says of frame check sequences; raises InputError for different ones."""
-        lengths = {one.fcs_bytes for one in self.interfaces if one.link_type == link} or {None}
+        """Return the link-type bits that state the frame check sequence; raises InputError for different lengths."""
+        lengths = {interface.fcs_bytes for interface in self.interfaces if interface.link_type == link} or {None}
         if len(lengths) > 1:
-            stated = ", ".join("none stated" if one is None else str(one) for one in lengths)
+            stated = ", ".join("none stated" if length is None else str(length) for length in lengths)
             raise InputError(
                 f"{self.path}: a pcap file has one length of frame check sequences, got {stated}; write pcapng"
             )
@@ -113,7 +113,7 @@ class CaptureWriter(ShownByArguments):
         rows: NDArray[np.int64],
         captured: NDArray[np.int64],
     ) -> None:
-        """Append rows of a table; data[position - base:] holds a packet's bytes, and `kept` says how many are written.
+        """Append rows of a table; data[position - base:] holds a packet's bytes, captured[row] of which are written.
 
         Packets without a time stamp get time 0. Raises InputError for a time that the format cannot hold.
         """
@@ -124,10 +124,12 @@ class CaptureWriter(ShownByArguments):
             return
         self._interfaces(links)
         times = table["t_ns"][rows]
-        last, until = ((1 << 63) - 1, 2262) if self._form == "pcapng" else ((1 << 32) * 10**9 - 1, 2106)
-        bad = (times != NO_TIME) & ((times < 0) | (times > last))
-        if bad.any():
-            raise InputError(f"{self.path}: {self._form} holds times from 1970 to {until}, got {times[bad][0]} ns")
+        max_ns, last_year = ((1 << 63) - 1, 2262) if self._form == "pcapng" else ((1 << 32) * 10**9 - 1, 2106)
+        invalid = (times != NO_TIME) & ((times < 0) | (times > max_ns))
+        if invalid.any():
+            raise InputError(
+                f"{self.path}: {self._form} holds times from 1970 to {last_year}, got {times[invalid][0]} ns"
+            )
         out = np.empty(int(captured[rows].sum()) + 36 * len(rows), dtype=np.uint8)
         common = rows, table["t_ns"], table["length"], captured, table["position"]
         if self._form == "pcapng":
@@ -152,8 +154,8 @@ def rewrite(
     """Copy a capture's packets to another file; return how many were written, and the damage of the source.
 
     source: a file, several as one, or what `open_captures` returned for them; where: a filter
-    (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay; key: 32 bytes,
-    anonymises addresses and (unless keep_payload) cuts off what is not known to hold none; workers: threads that
+    (npexplore.packets.filters); snaplen: maximum bytes kept of a packet, original lengths stay; key: 32 bytes,
+    anonymises addresses and (unless keep_payload) cuts off bytes that may hold addresses; workers: threads that
     decode and anonymise, with the same result; wrap: wraps the iteration, for a progress bar. Memory does not grow
     with the file. Raises InputError for unreadable input or an invalid filter.
     """
@@ -168,17 +170,17 @@ def rewrite(
         replacing(paths_of(scan), target) as part,
         CaptureWriter(part, form) as writer,
     ):
-        if anonymiser:  # an interface's name may be an address
+        if anonymiser:  # an interface's name may contain an address
             writer.interfaces = Unnamed(scan.interfaces)
         else:
             writer.interfaces = scan.interfaces
-        for table, (data, base, known) in wrap(scan.each(work)):
+        for table, (data, base, known_bytes) in wrap(scan.each(work)):
             rows = np.flatnonzero(matching_packets(table, where)) if where else np.arange(table.rows)
             captured = table["captured"].astype(np.int64)
             if snaplen is not None:
                 captured = np.minimum(captured, snaplen)
-            if known is not None and not keep_payload:
-                captured = np.minimum(captured, known)
+            if known_bytes is not None and not keep_payload:
+                captured = np.minimum(captured, known_bytes)
             writer.write(data, base, table, rows, captured)
             written += len(rows)
     return written, scan.damage

@@ -1,4 +1,4 @@
-"""The table of link types: what a capture's packets start with (numbers: www.tcpdump.org/linktypes.html)."""
+"""The table of link types: the kind of header that a capture's packets start with (www.tcpdump.org/linktypes.html)."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ FORMATS: tuple[LinkFormat, ...] = (
     LinkFormat("IPV4", (228,), steps.IP),
     LinkFormat("IPV6", (229,), steps.IP),
     # BSD loopback interfaces: a 4-byte address family, in the capturing host's order (NULL) or network order (LOOP).
-    # The same family stands in the headers of OpenBSD's encapsulation interface (12 bytes) and packet filter log.
+    # The headers of OpenBSD's encapsulation interface (12 bytes) and packet filter log hold the same field.
     LinkFormat("NULL", (0,), steps.FAMILY_HOST, skip=4),
     LinkFormat("LOOP", (108,), steps.FAMILY_BIG, skip=4),
     LinkFormat("ENC", (109,), steps.FAMILY_HOST, skip=12),
@@ -32,7 +32,7 @@ FORMATS: tuple[LinkFormat, ...] = (
     LinkFormat("LINUX_SLL", (113,), steps.ETHERTYPE_AT, skip=16, protocol_at=14),
     LinkFormat("LINUX_SLL2", (276,), steps.ETHERTYPE_AT, skip=20, protocol_at=0),
     # PPP (RFC 1661), with or without its ff 03 (RFC 1662), 1-byte protocols included; PPP over Ethernet. On a serial
-    # line an address of 0f or 8f in front tells Cisco HDLC (RFC 1547 section 4.3.1), whatever the link type says.
+    # line a first byte of 0f or 8f means Cisco HDLC (RFC 1547 section 4.3.1), whatever the link type says.
     LinkFormat("PPP", (9,), steps.PPP_HDLC),
     LinkFormat("PPP_HDLC", (50,), steps.PPP_HDLC),
     LinkFormat("PPP_ETHER", (51,), steps.PPPOE),
@@ -66,7 +66,7 @@ FORMATS: tuple[LinkFormat, ...] = (
         for kind, known in TYPES.items()
         if known.link_type is None
     ),
-    # Counted and measured but not looked into; some may be larger than any network packet.
+    # Headers are not decoded, only lengths and times are counted; some may be larger than any network packet.
     LinkFormat("USER0", (147,)),
     LinkFormat("USB_LINUX", (189,)),
     LinkFormat("BLUETOOTH_HCI_H4_WITH_PHDR", (201,)),
@@ -83,12 +83,12 @@ LINK_TYPES: dict[int, LinkFormat] = {number: form for form in FORMATS for number
 
 
 def link_format(number: int) -> LinkFormat:
-    """Return how packets of a link type start; a number that is not in the table gets its number as its name."""
+    """Return the format of a link type; a number that is not in the table gets its number as its name."""
     return LINK_TYPES.get(number) or LinkFormat(f"LINKTYPE_{number}", (number,))
 
 
 def unread_links(numbers: Iterable[int]) -> list[str]:
-    """Return the names of those link types of whose packets only lengths and times are read."""
+    """Return the names of the link types whose headers are not decoded (only lengths and times are read)."""
     return [form.name for form in map(link_format, numbers) if form.first == steps.UNKNOWN]
 
 

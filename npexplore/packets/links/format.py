@@ -16,9 +16,9 @@ class LinkFormat:
     """One row of the table of link types.
 
     name: the LINKTYPE_ name of www.tcpdump.org/linktypes.html; numbers: the values that mean it in a file.
-    first: the step that reads what follows `skip` bytes, or what follows a header whose own length field stands at
-    `length_at` (width 1: rounded up to 4; 2: little-endian; 4: big-endian). protocol_at: where an ethertype or an
-    address family stands, for the steps that look one up.
+    first: the step that reads the bytes after `skip` bytes, or after a header that has its length in a field at
+    `length_at` (width 1: rounded up to 4; 2: little-endian; 4: big-endian). protocol_at: offset of the ethertype or
+    address family, for the steps that use one.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Statistics of captures: running totals in constant memory, and what needs the whole packet table."""
+"""Statistics of captures: running totals in constant memory, and statistics of whole packet tables."""
 
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
 from npexplore.packets.statistics.endpoints import Endpoints

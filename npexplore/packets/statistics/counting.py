@@ -1,7 +1,7 @@
 """The numbers of `npexplore trace stats`, counted in one pass and in memory that does not grow with the packets.
 
 Lengths are original lengths. Time to live, fragments, options, checksum, protocol, DSCP and flows are those of the
-outermost IPv4 header. The set of flows is the one thing that grows, to 256 MiB (flow_set.py).
+outermost IPv4 header. Only the set of flows grows, up to 256 MiB (flow_set.py).
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ TIME_ROWS = [rows.FIRST_NS, rows.LAST_NS, rows.MIN_NS, rows.MAX_NS]
 
 @dataclass(eq=False, repr=False)
 class CaptureCounts:
-    """Running totals of a capture; `add` tables, then read.
+    """Running totals of a capture: `add` each table, then read the statistics.
 
     Example:
         >>> from npexplore.packets import count_capture
@@ -68,24 +68,24 @@ class CaptureCounts:
         self._rates.add(table["t_ns"], table["length"])
 
     def merge(self, later: "CaptureCounts") -> None:
-        """Add the counts of packets that come after these; the result is that of one pass over all."""
-        mine, other = self.totals.copy(), later.totals
-        self.totals += other
-        if other[rows.TIMED]:
+        """Add the counts of later packets; the result equals that of one pass over all packets."""
+        earlier_totals, later_totals = self.totals.copy(), later.totals
+        self.totals += later_totals
+        if later_totals[rows.TIMED]:
             squares = _whole(self.squares) + _whole(later.squares)
-            if mine[rows.TIMED]:
-                gap = int(other[rows.FIRST_NS]) - int(mine[rows.LAST_NS])
+            if earlier_totals[rows.TIMED]:
+                gap = int(later_totals[rows.FIRST_NS]) - int(earlier_totals[rows.LAST_NS])
                 squares += gap**2
                 self.totals[rows.BACKWARDS] += gap < 0
-                self.totals[rows.FIRST_NS] = mine[rows.FIRST_NS]
-                self.totals[rows.MIN_NS] = min(mine[rows.MIN_NS], other[rows.MIN_NS])
-                self.totals[rows.MAX_NS] = max(mine[rows.MAX_NS], other[rows.MAX_NS])
+                self.totals[rows.FIRST_NS] = earlier_totals[rows.FIRST_NS]
+                self.totals[rows.MIN_NS] = min(earlier_totals[rows.MIN_NS], later_totals[rows.MIN_NS])
+                self.totals[rows.MAX_NS] = max(earlier_totals[rows.MAX_NS], later_totals[rows.MAX_NS])
             else:
-                self.totals[TIME_ROWS] = other[TIME_ROWS]
-            self.totals[rows.LAST_NS] = other[rows.LAST_NS]
+                self.totals[TIME_ROWS] = later_totals[TIME_ROWS]
+            self.totals[rows.LAST_NS] = later_totals[rows.LAST_NS]
             self.squares = np.array([squares >> shift & (1 << 64) - 1 for shift in (0, 64, 128)], np.uint64)
         else:
-            self.totals[TIME_ROWS] = mine[TIME_ROWS]
+            self.totals[TIME_ROWS] = earlier_totals[TIME_ROWS]
         self.ip_proto += later.ip_proto
         self.dscp += later.dscp
         for kind, count in later.link_types.items():
@@ -105,7 +105,7 @@ class CaptureCounts:
 
     @classmethod
     def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "CaptureCounts":
-        """Return the counts whose `state` this is."""
+        """Return the counts that a `state` describes."""
         totals, squares, ip_proto, dscp = (state[name] for name in ("totals", "squares", "ip_proto", "dscp"))
         lengths, rates = LengthCounter.of_state(state["lengths"]), RateCounter.of_state(state["rates"])
         links = dict(state["links"].tolist())
@@ -121,7 +121,7 @@ class CaptureCounts:
 
     @property
     def flows(self) -> int:
-        """Number of distinct directed IPv4 5-tuples; an estimate where `flows_estimate` says so."""
+        """Number of distinct directed IPv4 5-tuples; an estimate if `flows_estimate` is not None."""
         return self._flows.count
 
     def flows_estimate(self) -> dict[str, Any] | None:
@@ -147,7 +147,7 @@ class CaptureCounts:
         return {bound: int(count) for bound, count in zip(HISTOGRAM_BOUNDS, counts, strict=True)}
 
     def mean_length(self) -> float | None:
-        """Mean original length in bytes, None of no packets."""
+        """Mean original length in bytes, None without packets."""
         return int(self.totals[rows.BYTES]) / self.packets if self.packets else None
 
     def cov_length(self) -> float | None:
@@ -156,8 +156,10 @@ class CaptureCounts:
         if not mean:
             return None
         cdf = self.lengths()
-        second = sum(int(v) ** 2 * int(c) for v, c in zip(cdf.length_bytes, cdf.packets, strict=True))
-        return sqrt(max(0, second * self.packets - int(self.totals[rows.BYTES]) ** 2)) / self.packets / mean
+        square_sum = sum(
+            int(length) ** 2 * int(packets) for length, packets in zip(cdf.length_bytes, cdf.packets, strict=True)
+        )
+        return sqrt(max(0, square_sum * self.packets - int(self.totals[rows.BYTES]) ** 2)) / self.packets / mean
 
     def narrow_share(self, cell_bytes: int = 64) -> float | None:
         """Share of memory accesses that move less than a cell, when each packet is stored in cells of `cell_bytes`.
@@ -170,10 +172,10 @@ class CaptureCounts:
         return int(((length % cell_bytes != 0) * cdf.packets).sum()) / accesses if accesses else None
 
     def time_range(self) -> dict[str, int | None]:
-        """Return first and last packet's time stamps and the least and greatest, in ns since 1970; None without any."""
+        """Return the time stamps of the first and last packet and the extremes, in ns since 1970; None without any."""
         names = {"first": rows.FIRST_NS, "last": rows.LAST_NS, "min": rows.MIN_NS, "max": rows.MAX_NS}
         timed = bool(self.totals[rows.TIMED])
-        return {f"{name}_time_ns": int(self.totals[row]) if timed else None for name, row in names.items()}
+        return {f"{name}_time_ns": int(self.totals[index]) if timed else None for name, index in names.items()}
 
     def rate(self) -> dict[str, float | None]:
         """Return duration, mean rates, and the highest rates over bins of at least 10 ms."""
@@ -191,24 +193,26 @@ class CaptureCounts:
 
     def burstiness(self) -> dict[str, Any]:
         """Return moments of the times between packets and the index of dispersion at doubling bin widths."""
-        number, span = (
+        gaps, span_ns = (
             int(self.totals[rows.TIMED]) - 1,
             int(self.totals[rows.LAST_NS]) - int(self.totals[rows.FIRST_NS]),
         )
-        variance = number * _whole(self.squares) - span**2  # times number^2
+        variance = gaps * _whole(self.squares) - span_ns**2  # multiplied by gaps^2
         series, scaling = self.rates, self.hurst()
         return {
-            "interarrival_mean_s": span / number * 1e-9 if number > 0 else None,
-            "interarrival_cov": sqrt(variance) / span if number > 0 and span > 0 else None,
+            "interarrival_mean_s": span_ns / gaps * 1e-9 if gaps > 0 else None,
+            "interarrival_cov": sqrt(variance) / span_ns if gaps > 0 and span_ns > 0 else None,
             "backwards_steps": int(self.totals[rows.BACKWARDS]),
             "hurst": {"value": scaling.hurst, "low": scaling.low, "high": scaling.high} if scaling else None,
-            "index_of_dispersion": [{"bin_s": w, "value": v} for w, v in series.dispersion()] if series else [],
+            "index_of_dispersion": [{"bin_s": bin_s, "value": dispersion} for bin_s, dispersion in series.dispersion()]
+            if series
+            else [],
         }
 
     def hurst_counts(self) -> RateSeries | None:
-        """Return the counts for a Hurst parameter: whole bins, the finest that hold HURST_PACKETS on average.
+        """Return the counts for the Hurst estimate: whole bins, the finest with a mean of HURST_PACKETS or more.
 
-        The estimator's interval assumes Gaussian counts; bins that are nearly all empty would make it far too narrow.
+        The estimator's interval assumes Gaussian counts; nearly empty bins would make it far too narrow.
         """
         series = self.rates
         if series is None:
@@ -216,8 +220,10 @@ class CaptureCounts:
         factor = 1
         while factor < len(series.packets) and series.packets.mean() * factor < HURST_PACKETS:
             factor *= 2
-        whole = RateSeries(series.start_ns + series.width_ns, series.width_ns, series.packets[1:-1], series.bytes[1:-1])
-        return whole.coarser(factor)
+        whole_bins = RateSeries(
+            series.start_ns + series.width_ns, series.width_ns, series.packets[1:-1], series.bytes[1:-1]
+        )
+        return whole_bins.coarser(factor)
 
     def hurst(self) -> HurstEstimate | None:
         """Return the Hurst parameter with its 95 % interval, None if the capture is too short for one."""
@@ -229,8 +235,8 @@ class CaptureCounts:
 
     def document(self, file: str, form: str, damage: Damage | None) -> dict[str, Any]:
         """Return all fields of `npexplore trace stats --json`."""
-        t = self.totals
-        network = {"ipv4": int(t[rows.IPV4]), "ipv6": int(t[rows.IPV6]), "arp": int(t[rows.ARP])}
+        totals = self.totals
+        network = {"ipv4": int(totals[rows.IPV4]), "ipv6": int(totals[rows.IPV6]), "arp": int(totals[rows.ARP])}
         counted = {
             "vlan": rows.VLAN, "mpls": rows.MPLS, "ttl_le_1": rows.TTL_LE_1, "fragments": rows.FRAGMENTS,
             "fragments_nonfirst": rows.NONFIRST, "df": rows.DF, "with_options": rows.OPTIONS,
@@ -241,15 +247,15 @@ class CaptureCounts:
             "format": form,
             "link_types": {link_format(number).name: count for number, count in sorted(self.link_types.items())},
             "packets": self.packets,
-            "bytes": int(t[rows.BYTES]),
-            "captured_bytes": int(t[rows.CAPTURED]),
+            "bytes": int(totals[rows.BYTES]),
+            "captured_bytes": int(totals[rows.CAPTURED]),
             **self.time_range(),
             **network,
             "other": self.packets - sum(network.values()),
-            **{name: int(t[row]) for name, row in counted.items()},
+            **{name: int(totals[row]) for name, row in counted.items()},
             "length_histogram": {str(bound): count for bound, count in self.length_histogram().items()},
-            "ip_proto": {str(i): int(n) for i, n in enumerate(self.ip_proto) if n},
-            "dscp": {str(i): int(n) for i, n in enumerate(self.dscp) if n},
+            "ip_proto": {str(number): int(count) for number, count in enumerate(self.ip_proto) if count},
+            "dscp": {str(number): int(count) for number, count in enumerate(self.dscp) if count},
             "flows": self.flows,
             **({"flows_estimate": estimate} if (estimate := self.flows_estimate()) else {}),
             "mean_length": self.mean_length(),
@@ -261,7 +267,7 @@ class CaptureCounts:
 
 
 def _whole(words: NDArray[np.uint64]) -> int:
-    return sum(int(word) << 64 * k for k, word in enumerate(words))
+    return sum(int(word) << 64 * index for index, word in enumerate(words))
 
 
 def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts, CaptureScan]:
@@ -275,9 +281,9 @@ def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts,
 
 @dataclass(frozen=True)
 class FileCounts:
-    """The counts of one file; if it cannot be read, only `error`, which says why.
+    """The counts of one file; only `error` (the reason) if the file cannot be read.
 
-    missing: the worker found no such file.
+    missing: the worker did not find the file.
     """
 
     path: str

@@ -1,11 +1,11 @@
-"""An estimate of how many distinct keys there are, from the k least of their hashes: a Theta sketch.
+"""A Theta sketch: estimates the number of distinct keys from the k smallest of their hashes.
 
     distinct = k / theta,  95 % interval +- 2 sqrt(k (1 - theta)) / theta
 
-theta: the next least hash, as a share of all
+theta: the (k + 1)-th smallest hash divided by 2^64
 
-(Dasgupta, Lang, Rhodes and Thaler, "A framework for estimating stream expression cardinalities", ICDT 2016). What is
-kept depends on the keys alone and not on their order, so that sketches of parts join to that of the whole.
+(Dasgupta, Lang, Rhodes and Thaler, "A framework for estimating stream expression cardinalities", ICDT 2016). The state
+depends on the keys alone and not on their order, so joining the sketches of parts gives the sketch of the whole.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-ALL = float(2**64)  # hashes
+ALL = float(2**64)  # number of possible hashes
 DEVIATIONS = 2.0  # of the binomial number of hashes below theta: 95 %
 
 
 class DistinctSketch:
-    """The `most` least hashes of all that were added, and the next least one (`theta`; None: there were no more)."""
+    """The `most` smallest distinct hashes added, and the next smallest (`theta`; None if there are no more)."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -26,7 +26,7 @@ class DistinctSketch:
         self.theta: np.uint64 | None = None
 
     def add(self, hashes: NDArray[np.uint64], theta: np.uint64 | None = None) -> None:
-        """Add hashes, each once, shape (n,); theta: where they are those of another sketch, its own."""
+        """Add distinct hashes, shape (n,); theta: the limit of the sketch that they come from, if any."""
         if theta is not None and (self.theta is None or theta < self.theta):
             self.theta, self.least = theta, self.least[self.least < theta]
         if self.theta is not None:
@@ -54,7 +54,7 @@ class DistinctSketch:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and greatest number at 95 % confidence."""
+        """The bounds of the number of distinct keys at 95 % confidence."""
         hashes, share = len(self.least), self._share
         half = DEVIATIONS * (hashes * (1.0 - share)) ** 0.5
         return max((hashes - half) / share, float(hashes)), (hashes + half) / share
@@ -64,12 +64,12 @@ class DistinctSketch:
         return 1.0 if self.theta is None else float(self.theta) / ALL
 
     def state(self) -> NDArray[np.uint64]:
-        """Return all of it as an array: theta (0: none), then the hashes."""
+        """Return the complete state as an array: theta (0: none), then the hashes."""
         return np.concatenate([[np.uint64(0) if self.theta is None else self.theta], self.least])
 
     @classmethod
     def of_state(cls, state: NDArray[np.uint64], most: int) -> DistinctSketch:
-        """Return the sketch whose `state` this is."""
+        """Return the sketch that a `state` describes."""
         sketch = cls(most)
         sketch.theta, sketch.least = (state[0] if state[0] else None), state[1:]
         return sketch

@@ -1,9 +1,10 @@
-"""Flows of a capture of any size: exact up to a number of flows, beyond it by a sample and the largest ones.
+"""Flows of a capture of any size: exact up to a number of flows, beyond that a sample and the largest flows.
 
-    weight = 1 of the largest flows, 2^k of the others whose hash begins with k bits 0: sums of weights estimate totals
+    weight = 1 for the largest flows, 2^k for the other flows whose hash begins with k zero bits
 
-Sampling by a hash takes every packet of a flow or none (Duffield, Lund, Thorup, "Estimating flow distributions from
-sampled flow statistics", SIGCOMM 2003), so that distributions of the sample are those of all flows.
+Sums of weights estimate totals. Sampling by a hash takes all packets of a flow or none (Duffield, Lund, Thorup,
+"Estimating flow distributions from sampled flow statistics", SIGCOMM 2003), so that distributions of the sample are
+those of all flows.
 """
 
 import math
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MERGE_FLOWS = 1 << 17
-FLOW_BYTES = 640  # of a flow while two tables of them are joined
-LARGEST_SHARE = 4  # one in so many of the flows that fit are the largest ones
+FLOW_BYTES = 640  # memory of a flow while two tables of flows are joined
+LARGEST_SHARE = 4  # one in LARGEST_SHARE of the stored flows is reserved for the largest flows
 
 
 class FlowCounter(ShownByArguments):
-    """The directed 5-tuples of all packets added, with the columns of `flow_table`; addresses are numbered for all.
+    """The directed 5-tuples of all packets added, with the columns of `flow_table`; all tables share address numbers.
 
-    packets: how many packets had a whole IP header. most_flows: the most that are known at once (None: all). If more
-    come, `sampled` is the number of flows that one of the sample stands for, and `lacking` the most bytes that one of
-    the largest flows may lack, since it was small when others came.
+    packets: number of packets with a whole IP header. most_flows: the largest number of stored flows (None: no limit).
+    Beyond it, `sampled` is the number of flows that each sampled flow stands for, and `lacking` bounds the bytes that
+    one of the largest flows may lack, because it was discarded while it was small.
 
     Example:
         >>> from npexplore.packets import CaptureScan, FlowCounter
@@ -56,11 +57,11 @@ class FlowCounter(ShownByArguments):
         part = flow_table(table, ends=ends)
         if len(ends.ipv6):
             numbers = [self._known.setdefault(row.tobytes(), len(self._known)) for row in ends.ipv6]
-            of_all = FIRST_IPV6 + np.array(numbers, np.int64)
+            shared_numbers = FIRST_IPV6 + np.array(numbers, np.int64)
             for end in ("src", "dst"):
                 column = part[end].to_numpy(copy=True)
-                six = column >= FIRST_IPV6
-                column[six] = of_all[column[six] - FIRST_IPV6]
+                is_ipv6 = column >= FIRST_IPV6
+                column[is_ipv6] = shared_numbers[column[is_ipv6] - FIRST_IPV6]
                 part[end] = column
         self._parts.append(part)
         self._waiting += len(part)
@@ -68,17 +69,17 @@ class FlowCounter(ShownByArguments):
             self._merge()
 
     def flows(self) -> "pd.DataFrame":
-        """Return one row per flow, in order of first packets; of those known if not all are, with `weight`."""
+        """Return one row per flow, in order of first packets; the stored flows with `weight` if sampled."""
         self._merge()
-        known = self._parts[0]
+        stored = self._parts[0]
         if self.sampled == 1:
-            return known
-        weight = np.where(self._in_sample(known), self.sampled, 0)
-        weight[self._largest(known)] = 1
-        return known.assign(weight=weight)[weight > 0].reset_index(drop=True)
+            return stored
+        weight = np.where(self._in_sample(stored), self.sampled, 0)
+        weight[self._largest(stored)] = 1
+        return stored.assign(weight=weight)[weight > 0].reset_index(drop=True)
 
     def sample(self) -> "pd.DataFrame":
-        """Return flows that are distributed as all are: all of them, or the sample."""
+        """Return all flows, or a sample with the same distributions."""
         self._merge()
         return self._parts[0] if self.sampled == 1 else self._parts[0][self._in_sample(self._parts[0])]
 
@@ -92,22 +93,22 @@ class FlowCounter(ShownByArguments):
         """The number of flows; if sampled, with two standard errors and no digit beyond them."""
         if self.sampled == 1:
             return f"{self.count:,}"
-        half = 2 * self.count / max(len(self.sample()), 1) ** 0.5
-        digits = -math.floor(math.log10(max(half, 1)))
-        return f"{round(self.count, digits):,} ± {round(half, digits):,.0f}"
+        margin = 2 * self.count / max(len(self.sample()), 1) ** 0.5
+        digits = -math.floor(math.log10(max(margin, 1)))
+        return f"{round(self.count, digits):,} ± {round(margin, digits):,.0f}"
 
     def talkers(self, count: int, end: str) -> "pd.DataFrame":
-        """Return who sends (`src`) or receives (`dst`) most bytes, as `top_talkers` does."""
+        """Return the addresses that send (`src`) or receive (`dst`) most bytes, as `top_talkers` does."""
         flows = self.flows()
         weight = flows["weight"] if self.sampled > 1 else 1
         packets, octets = flows["packets"] * weight, flows["bytes"] * weight
         return ranked(flows[end].to_numpy(), packets, octets, self.endpoints(), count)
 
     def endpoints(self) -> Endpoints:
-        """Return the numbering of the addresses, to write them out; it has no packets."""
+        """Return the numbering of the addresses, to convert them to text; it has no packets."""
         none = np.empty(0, np.int64)
-        six = np.frombuffer(b"".join(self._known), np.uint8).reshape(-1, 16)
-        return Endpoints(none, none, none, six)
+        ipv6 = np.frombuffer(b"".join(self._known), np.uint8).reshape(-1, 16)
+        return Endpoints(none, none, none, ipv6)
 
     def _merge(self) -> None:
         import pandas as pd
@@ -118,8 +119,8 @@ class FlowCounter(ShownByArguments):
             joined = pd.concat(self._parts, ignore_index=True)
             joined["flow"] = numbered({name: joined[name].to_numpy() for name in TUPLE})
             grouped = joined.groupby("flow", sort=False)
-            how = {"packets": "sum", "bytes": "sum", "first_ns": "min", "last_ns": "max"}
-            merged = grouped.agg({**dict.fromkeys(TUPLE, "first"), **how}).reset_index(drop=True)
+            aggregations = {"packets": "sum", "bytes": "sum", "first_ns": "min", "last_ns": "max"}
+            merged = grouped.agg({**dict.fromkeys(TUPLE, "first"), **aggregations}).reset_index(drop=True)
             merged["duration_s"] = (merged["last_ns"] - merged["first_ns"]) * 1e-9
             self._parts = [merged]
         self._waiting = 0
@@ -136,7 +137,7 @@ class FlowCounter(ShownByArguments):
         return flows[sample].reset_index(drop=True)
 
     def _largest(self, flows: "pd.DataFrame") -> NDArray[np.int64]:
-        """Return the rows of the flows with most bytes."""
+        """Return the rows of the flows with the most bytes."""
         count = min(len(flows), (self.most_flows or len(flows)) // LARGEST_SHARE)
         return np.argpartition(-flows["bytes"].to_numpy(), max(count - 1, 0))[:count]
 

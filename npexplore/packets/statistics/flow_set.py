@@ -1,4 +1,4 @@
-"""The number of distinct directed IPv4 5-tuples: exact while they fit in memory, beyond that by a sketch.
+"""The number of distinct directed IPv4 5-tuples: exact while they fit in memory, beyond that estimated by a sketch.
 
 The sketch (distinct.py) has a relative standard error of 1 / sqrt(k) = 0.1 %.
 """
@@ -15,23 +15,23 @@ from npexplore.packets.statistics.distinct import DistinctSketch
 
 FIRST_ROWS, MOST_ROWS = 1 << 12, 1 << 24
 EXACT_FLOWS = MOST_ROWS // 4 * 3
-"""The most flows that are counted exactly: three quarters of a table of 2^24 keys, which takes 256 MiB."""
+"""Largest number of flows counted exactly: three quarters of a table of 2^24 keys, which takes 256 MiB."""
 RESERVED = 32
-"""How many times its size a growing table asks for: what it has not written to takes no memory (calloc(3))."""
+"""A growing table allocates this multiple of its size; pages not yet written to take no memory (calloc(3))."""
 LG_KEPT = 20
 """The sketch keeps 2^LG_KEPT hashes of 8 bytes."""
 
 
 class FlowSet:
-    """The distinct flows of all packets added; most_rows (a power of two) times 3/4 are counted exactly."""
+    """The distinct flows of all packets added; up to 3/4 of most_rows (a power of two) are counted exactly."""
 
     def __init__(self, most_rows: int = MOST_ROWS) -> None:
         self._most = most_rows
         self._room = np.zeros((min(FIRST_ROWS, most_rows), 2), np.uint64)
-        self._table = self._room  # its first rows, a power of two
+        self._table = self._room  # the first rows of the room; their number is a power of two
         self._used = 0
-        self._sketch: DistinctSketch | None = None  # of every key that the table had to let go
-        self._whole: DistinctSketch | None = None  # the sketch of all keys, once it was asked for
+        self._sketch: DistinctSketch | None = None  # of all keys removed from the full table
+        self._whole: DistinctSketch | None = None  # cached sketch of all keys
 
     def add(self, table: PacketTable) -> None:
         """Add a table's packets whose IPv4 header was captured."""
@@ -44,7 +44,7 @@ class FlowSet:
                 self._make_room()
 
     def merge(self, other: "FlowSet") -> None:
-        """Add the flows of another set; the result is that of one set to which all were added."""
+        """Add the flows of another set; the result equals that of one set to which all packets were added."""
         if other._sketch is not None:
             self._let_go().merge(other._sketch)
         self._join(other._table)
@@ -70,7 +70,7 @@ class FlowSet:
 
     @classmethod
     def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "FlowSet":
-        """Return the set whose `state` this is."""
+        """Return the set that a `state` describes."""
         flows = cls(int(state["most_flows"]))
         if len(state["sketch"]):
             flows._sketch = DistinctSketch.of_state(state["sketch"], 1 << LG_KEPT)
@@ -78,7 +78,7 @@ class FlowSet:
         return flows
 
     def _join(self, keys: NDArray[np.uint64]) -> None:
-        # keys that come in order of their hashes would fill one end of a smaller table, which then takes quadratic time
+        # grow first: keys in order of their hashes would fill one end of a smaller table, in quadratic time
         while len(self._table) < min(self._most, 2 * len(keys)):
             self._grow()
         self._whole = None
@@ -103,7 +103,7 @@ class FlowSet:
         spread(self._table, before)
 
     def _let_go(self) -> DistinctSketch:
-        """Hand the table's keys to the sketch, begin the table anew, and return the sketch."""
+        """Move the table's keys to the sketch, clear the table, and return the sketch."""
         if self._sketch is None:
             self._sketch = DistinctSketch(1 << LG_KEPT)
         self._sketch.add(self._hashes())
@@ -116,7 +116,7 @@ class FlowSet:
         return hashes.view(np.uint64)
 
     def _estimate(self, sketch: DistinctSketch) -> DistinctSketch:
-        """Return the sketch of all keys, those in the table among them."""
+        """Return the sketch of all keys, including those in the table."""
         if self._whole is None:
             self._whole = sketch.copy()
             self._whole.add(self._hashes())

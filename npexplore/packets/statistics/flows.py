@@ -1,7 +1,7 @@
-"""Flows of a packet table, IPv4 and IPv6: 5-tuples, directed or both ways, split by timeouts; talkers and trains.
+"""Flows of a packet table, IPv4 and IPv6: 5-tuples, directed or bidirectional, split by timeouts; talkers and trains.
 
-A flow ends when none of its packets comes for `timeout_s` (inactive) or when it has lasted `active_s` (RFC 5470 section
-5.1.1 calls both flow expiration). Elephants are the fewest flows that carry a given share of the bytes.
+A flow ends when no packet of it arrives for `timeout_s` (inactive) or when it has lasted `active_s` (RFC 5470 section
+5.1.1 calls both flow expiration). Elephants are the fewest flows that together carry a given share of the bytes.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -30,20 +30,20 @@ def flow_table(
     active_s: float | None = None,
     ends: Endpoints | None = None,
 ) -> "pd.DataFrame":
-    """Return a row for each flow of the IP packets, by first packets: 5-tuple, packets, bytes, times, duration.
+    """Return a row for each flow, in order of first packets: 5-tuple, packets, bytes, times, duration.
 
-    The columns src and dst are numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` gives
-    all as text.
+    The columns src and dst are numbers of `endpoints(table)`: an IPv4 address is its own number, and
+    `endpoints(table).text` converts any number to text.
 
     Args:
         table: the packets.
-        both_ways: count both directions as one flow, named after its first packet's, with counts for each direction.
+        both_ways: count both directions as one flow, in the direction of its first packet, and add packets_back.
         timeout_s: a gap longer than this many seconds starts a new flow (None: never); needs time stamps.
         active_s: a flow that lasts longer than this many seconds is split (None: never); needs time stamps.
         ends: the table's endpoints, if they are known already.
 
     Raises:
-        InputError: a time-out that is not above 0, or one for packets without time stamps.
+        InputError: a timeout that is not above 0, or a timeout for packets without time stamps.
     """
     import pandas as pd
 
@@ -57,10 +57,17 @@ def flow_table(
     if timeout_s is not None or active_s is not None:
         if (time == NO_TIME).any():
             raise InputError("flows can be split by timeouts only if every packet has a time stamp")
-        idle, life = (FOREVER_NS if s is None else whole_nanoseconds("flow timeout", s) for s in (timeout_s, active_s))
-        size = int(number.max()) + 1 if len(number) else 0
-        last, began, current = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1, np.int64)
-        number = split_by_timeout(number, time, idle, life, last, began, current)
+        idle_ns, life_ns = (
+            FOREVER_NS if limit_s is None else whole_nanoseconds("flow timeout", limit_s)
+            for limit_s in (timeout_s, active_s)
+        )
+        tuples_seen = int(number.max()) + 1 if len(number) else 0
+        last_ns, began_ns, current = (
+            np.zeros(tuples_seen, np.int64),
+            np.zeros(tuples_seen, np.int64),
+            np.full(tuples_seen, -1, np.int64),
+        )
+        number = split_by_timeout(number, time, idle_ns, life_ns, last_ns, began_ns, current)
     frame = pd.DataFrame({"flow": number, "bytes": table["length"][rows].astype(np.int64), "t_ns": time, **tuples})
     frame["packets"] = 1
     grouped = frame.groupby("flow", sort=False)
@@ -78,16 +85,16 @@ def flow_table(
 def both_ways_key(
     tuples: dict[str, NDArray[np.int64]],
 ) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.bool_]]:
-    """Return 5-tuples that are equal for both directions, and whether each packet goes from the lower end."""
+    """Return 5-tuples that are equal for both directions, and whether each packet is sent by the lower endpoint."""
     forward = (tuples["src"] << 16 | tuples["sport"]) <= (tuples["dst"] << 16 | tuples["dport"])
     key = dict(tuples)
-    for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
-        key[name] = np.where(forward, tuples[name], tuples[other])
+    for name, opposite in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
+        key[name] = np.where(forward, tuples[name], tuples[opposite])
     return key, forward
 
 
 def numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the number of each packet's key, in the order in which keys appear."""
+    """Return the number of each packet's key; keys are numbered in order of appearance."""
     import pandas as pd
 
     src, dst = key["src"], key["dst"]
@@ -95,7 +102,7 @@ def numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         src, dst = np.split(pd.factorize(np.concatenate([src, dst]))[0].astype(np.int64), 2)
     upper = src << 32 | dst
     lower = key["sport"] << 24 | key["dport"] << 8 | key["ip_proto"]
-    ends, ports = (pd.factorize(half)[0].astype(np.int64) for half in (upper, lower))
+    ends, ports = (pd.factorize(columns)[0].astype(np.int64) for columns in (upper, lower))
     return np.asarray(pd.factorize(ends << 31 | ports)[0], dtype=np.int64)
 
 
@@ -142,7 +149,7 @@ def ranked(
 
 
 def train_lengths(table: PacketTable, gap_s: float) -> NDArray[np.int64]:
-    """Return the packets of each train: consecutive packets of one address pair, either way, at most a gap apart.
+    """Return the number of packets of each train: packets of one address pair, both directions, at most gap_s apart.
 
     Packets of other pairs in between do not end a train (Jain and Routhier's definition of a node-pair process).
     """
@@ -150,19 +157,19 @@ def train_lengths(table: PacketTable, gap_s: float) -> NDArray[np.int64]:
 
 
 class TrainCounter:
-    """The packet trains of a table for one largest gap after another; address pairs are numbered once."""
+    """The packet trains of a table for any number of largest gaps; address pairs are numbered once."""
 
     def __init__(self, table: PacketTable) -> None:
         import pandas as pd
 
         ends = endpoints(table)
         self._t_ns = table["t_ns"] if len(ends.rows) == table.rows else table["t_ns"][ends.rows]
-        low, other, version_6 = ends.src, ends.dst, len(ends.ipv6) > 0
+        low, other, has_ipv6 = ends.src, ends.dst, len(ends.ipv6) > 0
         del ends
         high = np.maximum(low, other)
         np.minimum(low, other, out=low)
         del other
-        if version_6:
+        if has_ipv6:
             low, high = np.split(pd.factorize(np.concatenate([low, high]))[0].astype(np.int64), 2)
         low <<= 32
         low |= high
@@ -170,7 +177,7 @@ class TrainCounter:
         self._pair, self._pairs = dense(low)
 
     def lengths(self, gap_s: float) -> NDArray[np.int64]:
-        """Return the packets of each train, as `train_lengths` does."""
+        """Return the number of packets of each train, as `train_lengths` does."""
         gap_ns = whole_nanoseconds("largest gap within a train", gap_s)
         if (self._t_ns == NO_TIME).any():
             raise InputError("packets form trains only if every packet has a time stamp")

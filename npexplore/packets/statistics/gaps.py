@@ -1,7 +1,7 @@
-"""Times between packets in bounded memory: a histogram whose bins are a 64th of an octave wide, so 1.6 % at most.
+"""Times between packets in bounded memory: a histogram with bins of a 64th of an octave, at most 1.6 % of a time.
 
-A gap g >= 64 ns with 2^e <= g < 2^(e + 1) falls into bin 64 (e - 5) + floor(g / 2^(e - 6)) - 64; shorter ones have a
-bin each.
+A gap g >= 64 ns with 2^e <= g < 2^(e + 1) falls into bin 64 (e - 5) + floor(g / 2^(e - 6)) - 64; each shorter gap
+(whole ns) has its own bin.
 """
 
 import numpy as np
@@ -32,21 +32,21 @@ class GapCounter(ShownByArguments):
         self.total_ns = 0
 
     def add(self, t_ns: NDArray[np.int64]) -> None:
-        """Count the gaps up to these packets; those without a time stamp are left out."""
+        """Count the gaps between packets up to these; packets without a time stamp are left out."""
         timed = t_ns[t_ns != NO_TIME]
         if not len(timed):
             return
         gaps = np.diff(timed, prepend=timed[0] if self._last is None else self._last)[self._last is None :]
         self._last = int(timed[-1])
         gaps = gaps[gaps >= 0]
-        # in two halves: damaged time stamps may lie so far apart that the sum of 64 bits would run over
+        # sum in two halves: with damaged time stamps a sum of 64 bits may overflow
         self.total_ns += (int((gaps >> 31).sum()) << 31) + int((gaps & (1 << 31) - 1).sum())
         at = bins_of(gaps)
         self._packets += np.bincount(at, minlength=BINS)
         np.maximum.at(self._longest, at, gaps)
 
     def histogram(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the longest gap (ns) and the number of gaps of each bin that has one, shortest first."""
+        """Return the longest gap (ns) and the number of gaps of each nonempty bin, shortest first."""
         used = np.flatnonzero(self._packets)
         return self._longest[used], self._packets[used]
 

@@ -1,8 +1,8 @@
-"""The counts of finished files, stored in a folder, so that a stopped run counts only the remaining files.
+"""Stores the counts of finished files in a folder, so that a stopped run counts only the remaining files.
 
-FOLDER/counts.sqlite (npexplore/store.py) has a row a file, by a hash of the capture's path, size, time of change and
-the release that counted it. A capture that has changed since, or whose counts are broken, is counted again. Several
-runs may use one folder at once.
+FOLDER/counts.sqlite (npexplore/store.py) has a row per file; its key is a hash of the capture's path, size, time of
+change and the release that counted it. A changed capture, or one whose stored counts are broken, is counted again.
+Several runs may use one folder at once.
 """
 
 import io
@@ -24,7 +24,7 @@ from npexplore.packets.statistics.flow_set import EXACT_FLOWS
 from npexplore.store import Database, Form
 
 CONTENT_VERSION = 2
-"""Goes up when what is counted changes."""
+"""Increase this when the counted quantities change."""
 FORM = Form(
     "counts of captures",
     0x6E707863,
@@ -33,7 +33,7 @@ FORM = Form(
 
 
 class KeptCounts:
-    """The counts in a folder, which is created if missing; raises InputError if nothing can be stored there."""
+    """The stored counts of a folder, which is created if missing; raises InputError if nothing can be stored there."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -64,12 +64,12 @@ class KeptCounts:
             return None
 
     def keep(self, one: FileCounts) -> None:
-        """Store the counts of a file; files that could not be read are tried again the next time."""
+        """Store the counts of a file; files that could not be read are not stored, so the next run tries them again."""
         if one.counts is None:
             return
         try:
             capture = _identity(one.path)
-        except OSError:  # gone since it was counted: there is nothing to compare with later
+        except OSError:  # the file was deleted after it was counted: it cannot be compared later
             return
         about = json.dumps({"format": one.format, "damage": vars(one.damage) if one.damage else None})
         arrays: dict[str, Any] = {"about": np.array(about), **one.counts.state()}
@@ -84,5 +84,5 @@ class KeptCounts:
 
 
 def _identity(path: str) -> bytes:
-    what = (*capture_identity(path), __version__, CONTENT_VERSION, EXACT_FLOWS)
-    return blake2b(repr(what).encode(), digest_size=16).digest()
+    key = (*capture_identity(path), __version__, CONTENT_VERSION, EXACT_FLOWS)
+    return blake2b(repr(key).encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Distribution of lengths in bounded memory: one counter a length up to 64 KB, a dictionary for the few longer ones."""
+"""Distribution of lengths in bounded memory: one counter per length up to 64 KB, a dictionary for longer lengths."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from npexplore.packets.length_cdf import LengthCdf
 
 
 class LengthCounter(ShownByArguments):
-    """Counts lengths in bytes; `short[length]` is for those below 64 KB, and kernels may count there themselves.
+    """Counts lengths in bytes; `short[length]` counts lengths below 64 KB, and kernels may increment it directly.
 
     Example:
         >>> import numpy as np
@@ -30,7 +30,7 @@ class LengthCounter(ShownByArguments):
         self.short += np.bincount(lengths[lengths < LENGTHS], minlength=LENGTHS)
 
     def add_longer(self, lengths: NDArray[np.unsignedinteger]) -> None:
-        """Count the lengths that `short` has no room for, and no others."""
+        """Count only the lengths beyond `short`."""
         long = lengths[lengths >= LENGTHS]
         for value, count in zip(*(part.tolist() for part in np.unique(long, return_counts=True)), strict=True):
             self._longer[value] = self._longer.get(value, 0) + count
@@ -42,13 +42,13 @@ class LengthCounter(ShownByArguments):
             self._longer[value] = self._longer.get(value, 0) + count
 
     def state(self) -> NDArray[np.int64]:
-        """Return the complete state: a row (length, packets) for each length seen."""
+        """Return the complete state: a row (length, packets) for each length that occurred."""
         cdf = self.cdf()
         return np.stack([cdf.length_bytes.astype(np.int64), cdf.packets], axis=1)
 
     @classmethod
     def of_state(cls, state: NDArray[np.int64]) -> "LengthCounter":
-        """Return the counter whose `state` this is."""
+        """Return the counter that a `state` describes."""
         counter = cls()
         short = state[:, 0] < LENGTHS
         counter.short[state[short, 0]] = state[short, 1]

@@ -1,4 +1,4 @@
-"""Locality of destinations and flows: LRU stack distances, and with them the hit ratio of caches of every size at once.
+"""Locality of destinations and flows: LRU stack distances, which give the hit ratio of caches of every size.
 
 hit ratio of an LRU cache with C entries = share of references whose stack distance is below C
 """
@@ -41,11 +41,11 @@ class Locality:
         return int((self.distance < 0).sum())
 
     def hit_ratio(self, entries: int) -> float:
-        """Return the share of references that an LRU cache of so many entries, empty at first, would hit."""
+        """Return the hit ratio of an LRU cache with this number of entries, empty at first."""
         if entries < 0:
             raise InputError(f"cache entries must be at least 0, got {entries}")
-        again = self.distance >= 0
-        return float((again & (self.distance < entries)).sum() / max(1, self.references))
+        is_reuse = self.distance >= 0
+        return float((is_reuse & (self.distance < entries)).sum() / max(1, self.references))
 
 
 def locality(keys: NDArray[np.integer]) -> Locality:
@@ -73,9 +73,9 @@ def destination_locality(
     Raises:
         InputError: more than 32 or 128 bits.
     """
-    for name, bits, most in (("prefix bits", prefix_bits, 32), ("IPv6 prefix bits", ipv6_prefix_bits, 128)):
-        if not 0 <= bits <= most:
-            raise InputError(f"{name} must be 0 to {most}, got {bits}")
+    for name, bits, max_bits in (("prefix bits", prefix_bits, 32), ("IPv6 prefix bits", ipv6_prefix_bits, 128)):
+        if not 0 <= bits <= max_bits:
+            raise InputError(f"{name} must be 0 to {max_bits}, got {bits}")
     version_4 = table["ipv4"] & table["header_complete"]
     address = table["dst"][version_4].astype(np.int64)
     if prefixes is None:
@@ -85,11 +85,11 @@ def destination_locality(
         order = np.lexsort((length, value))
         route = longest_match(address, value[order], length[order])
         keys = np.where(route >= 0, route, address + len(value))
-    six = table.ipv6
-    if len(six.packet):
+    ipv6 = table.ipv6
+    if len(ipv6.packet):
         mask = np.packbits(np.arange(128) < ipv6_prefix_bits)
-        numbers, _ = dense_bytes(six.destination & mask)
-        order = np.argsort(np.concatenate([np.flatnonzero(version_4), six.packet]), kind="stable")
+        numbers, _ = dense_bytes(ipv6.destination & mask)
+        order = np.argsort(np.concatenate([np.flatnonzero(version_4), ipv6.packet]), kind="stable")
         keys = np.concatenate([keys, -1 - numbers])[order]
     return locality(keys)
 
@@ -97,7 +97,7 @@ def destination_locality(
 def flow_locality(table: PacketTable) -> Locality:
     """Return the locality of a capture's directed 5-tuples, IPv4 and IPv6, in the order of the packets.
 
-    These are the references to a cache of classifications, which holds the rule and the route of each flow.
+    These are the references to a flow cache, which holds the classification rule and the route of each flow.
     """
     ends = endpoints(table)
     key = {"src": ends.src, "dst": ends.dst}

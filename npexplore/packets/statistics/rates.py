@@ -1,4 +1,4 @@
-"""Packets and bytes over time in bounded memory: bins of 2^k ns, made coarser by pairs as the capture gets longer.
+"""Packets and bytes over time in bounded memory: bins of 2^k ns, merged in pairs as the capture gets longer.
 
 index of dispersion at bin width w:  IDC(w) = Var[N_w] / E[N_w]   (1 for Poisson at every w)
 """
@@ -24,7 +24,7 @@ FINEST_SHIFT = 10  # 1024 ns
 class RateSeries:
     """Packets and bytes in consecutive bins, from the one with the earliest packet to the one with the latest.
 
-    start_ns and width_ns say which time a bin covers; the first and the last are covered by the capture only in part.
+    Bin k covers width_ns from start_ns + k width_ns on; the capture covers the first and the last bin only in part.
 
     Example:
         >>> import numpy as np
@@ -48,7 +48,7 @@ class RateSeries:
     def dispersion(self, least_bins: int = 30) -> list[tuple[float, float]]:
         """Return (bin width in seconds, index of dispersion of the packet counts) at widths that double.
 
-        Only whole bins count, and only widths of which the capture has at least `least_bins`.
+        Only whole bins count, and only widths at which the capture has at least `least_bins` bins.
         """
         inner = RateSeries(self.start_ns, self.width_ns, self.packets[1:-1], self.bytes[1:-1])
         rows: list[tuple[float, float]] = []
@@ -67,7 +67,9 @@ class RateSeries:
             factor *= 2
         padding = -len(self.packets) % factor
         width = self.width_ns * factor * 1e-9
-        highest = [np.pad(v, (0, padding)).reshape(-1, factor).sum(axis=1).max() for v in (self.packets, self.bytes)]
+        highest = [
+            np.pad(values, (0, padding)).reshape(-1, factor).sum(axis=1).max() for values in (self.packets, self.bytes)
+        ]
         return width, float(highest[0] / width), float(highest[1] * 8 / width)
 
 
@@ -80,7 +82,7 @@ def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: f
         bin_s: width of a bin, seconds; at least a nanosecond.
 
     Raises:
-        InputError: a width that makes more than 10^8 bins or is below a nanosecond; no packet with a time stamp.
+        InputError: a width below a nanosecond or with more than 10^8 bins; no packet has a time stamp.
     """
     width = whole_nanoseconds("bin", bin_s)
     timed = t_ns != NO_TIME
@@ -97,7 +99,7 @@ def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: f
 
 
 class RateCounter(ShownByArguments):
-    """Counts chunk after chunk; the bin width is the smallest power of two (>= 1024 ns) that the time span allows.
+    """Counts packets chunk by chunk; the bin width is the smallest power of two (>= 1024 ns) that covers the time span.
 
     Example:
         >>> from npexplore.packets import RateCounter
@@ -120,9 +122,11 @@ class RateCounter(ShownByArguments):
             self._first = int(timed[0]) >> self._shift
         done = count_bins(self._packets, self._bytes, self._first, self._shift, 0, t_ns, length)
         if done < len(t_ns):
-            rest = t_ns[done:]
-            rest = rest[rest != NO_TIME]
-            self._make_room(int(rest.min()), int(rest.max()))  # for all at once: each call moves all bins
+            remaining_times = t_ns[done:]
+            remaining_times = remaining_times[remaining_times != NO_TIME]
+            self._make_room(
+                int(remaining_times.min()), int(remaining_times.max())
+            )  # once for the whole chunk: each call moves all bins
             count_bins(self._packets, self._bytes, self._first, self._shift, done, t_ns, length)
 
     def merge(self, other: "RateCounter") -> None:
@@ -139,7 +143,7 @@ class RateCounter(ShownByArguments):
         np.add.at(self._bytes, at, other._bytes[used])
 
     def _make_room(self, earliest: int, latest: int, least: int = 0) -> None:
-        """Move and coarsen the bins until those in use and those of two times fit, of 2^least ns or more."""
+        """Move and coarsen the bins (to 2^least ns or more) until all used bins and the two times fit."""
         assert self._first is not None
         used = np.flatnonzero(self._packets)
         low, high = earliest >> self._shift, latest >> self._shift
@@ -148,16 +152,16 @@ class RateCounter(ShownByArguments):
         steps = max(0, least - self._shift)
         while (high >> steps) - (low >> steps) >= len(self._packets):
             steps += 1
-        first = low >> steps
-        at = ((used + self._first) >> steps) - first
+        first_bin = low >> steps
+        at = ((used + self._first) >> steps) - first_bin
         for bins in (self._packets, self._bytes):
             counted = bins[used]
             bins[:] = 0
             np.add.at(bins, at, counted)
-        self._first, self._shift = first, self._shift + steps
+        self._first, self._shift = first_bin, self._shift + steps
 
     def state(self) -> NDArray[np.int64]:
-        """Return the complete state: a row (first bin, shift, bins), then (bin, packets, bytes) for each bin in use."""
+        """Return the complete state: a row (first bin, shift, bins), then (bin, packets, bytes) of each used bin."""
         used = np.flatnonzero(self._packets)
         head = [] if self._first is None else [[self._first, self._shift, len(self._packets)]]
         bins = np.stack([used, self._packets[used], self._bytes[used]], axis=1)
@@ -165,12 +169,12 @@ class RateCounter(ShownByArguments):
 
     @classmethod
     def of_state(cls, state: NDArray[np.int64]) -> "RateCounter":
-        """Return the counter whose `state` this is."""
+        """Return the counter that a `state` describes."""
         if not len(state):
             return cls()
-        first, shift, bins = state[0].tolist()
+        first_bin, shift, bins = state[0].tolist()
         counter = cls(bins)
-        counter._first, counter._shift = first, shift
+        counter._first, counter._shift = first_bin, shift
         counter._packets[state[1:, 0]], counter._bytes[state[1:, 0]] = state[1:, 1], state[1:, 2]
         return counter
 

@@ -35,7 +35,7 @@ class HurstEstimate:
 
 
 def variance_time(counts: NDArray[np.int64], least_blocks: int = 16) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return block sizes m (powers of two) and the variance of the means of m consecutive counts, relative to m = 1."""
+    """Return block sizes m (powers of two) and variances of the means of m consecutive counts, relative to m = 1."""
     values = np.asarray(counts, float)
     sizes, variances = [], []
     size = 1
@@ -53,7 +53,7 @@ def hurst(counts: NDArray[np.int64], *, first_octave: int = 3, last_octave: int 
 
     Args:
         counts: packets or bytes in consecutive bins, int64 (n,).
-        first_octave: octaves below it are left out, because short correlations dominate them.
+        first_octave: lower octaves are left out, because short-range correlations dominate them.
         last_octave: the last octave used (None: the largest with at least 8 details).
 
     Raises:
@@ -77,12 +77,16 @@ def hurst(counts: NDArray[np.int64], *, first_octave: int = 3, last_octave: int 
             f"got {len(counts)}"
         )
     digamma, trigamma = np.array([gamma_derivatives(n) for n in numbers]).T
-    y = np.log2(energies) - (digamma / np.log(2) - np.log2(np.array(numbers) / 2))
+    log_energy = np.log2(energies) - (digamma / np.log(2) - np.log2(np.array(numbers) / 2))
     variance = trigamma / np.log(2) ** 2
-    x, w = np.array(octaves, float), 1 / variance
-    s, sx, sxx = w.sum(), (w * x).sum(), (w * x * x).sum()
-    weights = w * (s * x - sx) / (s * sxx - sx**2)
-    slope, error = float((weights * y).sum()), float(np.sqrt((weights**2 * variance).sum()))
+    octave_number, precision = np.array(octaves, float), 1 / variance
+    precision_sum, sx, sxx = (
+        precision.sum(),
+        (precision * octave_number).sum(),
+        (precision * octave_number * octave_number).sum(),
+    )
+    weights = precision * (precision_sum * octave_number - sx) / (precision_sum * sxx - sx**2)
+    slope, error = float((weights * log_energy).sum()), float(np.sqrt((weights**2 * variance).sum()))
     estimate = (slope + 1) / 2
     return HurstEstimate(estimate, estimate - Z95 * error / 2, estimate + Z95 * error / 2, octaves[0], octaves[-1])
 
@@ -94,8 +98,8 @@ def gamma_derivatives(n: int) -> tuple[float, float]:
     """
     odd = n % 2
     x = np.arange(0.5 if odd else 1.0, n / 2)
-    first = -np.euler_gamma - (2 * np.log(2) if odd else 0.0)
-    return float(first + (1 / x).sum()), float(np.pi**2 / (2 if odd else 6) - (1 / x**2).sum())
+    psi_start = -np.euler_gamma - (2 * np.log(2) if odd else 0.0)
+    return float(psi_start + (1 / x).sum()), float(np.pi**2 / (2 if odd else 6) - (1 / x**2).sum())
 
 
 def interarrivals(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
-"""The counts of many captures as one: files are the tasks of an executor, and the counts are joined in their order.
+"""Counts many captures as one: files are the tasks of an executor, and their counts are joined in order.
 
-All counters are whole numbers, so joined counts equal those of one pass over the packets of all files in every digit.
-Files that follow each other may be one task: where they are counted they are joined too, and only their sum is sent.
+All counters are whole numbers, so the joined counts equal those of one pass over the packets of all files exactly.
+Consecutive files may form one task: the worker joins their counts, and only the sum is sent.
 """
 
 from collections import deque
@@ -21,14 +21,14 @@ from npexplore.packets.statistics.counting import CaptureCounts, FileCounts, cou
 from npexplore.packets.statistics.kept import KeptCounts
 
 TASK_BYTES = 1 << 29
-"""The most bytes of several files that are one task: about half a second of work, which is lost if a worker dies."""
+"""Maximum bytes of a task of several files: about half a second of work, which is lost if a worker dies."""
 
 
 @dataclass(frozen=True)
 class FileSummary:
-    """One file of many: its packets, link types by name, first and last time stamp, and what went wrong with it.
+    """One file of many: its packets, names of link types, first and last time stamp, and damage or error.
 
-    missing: whoever counted it found no such file.
+    missing: the worker did not find the file.
     """
 
     path: str
@@ -49,20 +49,20 @@ class FileSummary:
 
     @property
     def trouble(self) -> str | None:
-        """What went wrong, in one line; None for a whole file."""
+        """The error or damage in one line; None for an undamaged file."""
         return self.error or (f"{self.path}: {self.damage}" if self.damage else None)
 
 
 @dataclass
 class SeveralCounts:
-    """The joined counts of all files, and a summary of each in their order."""
+    """The joined counts of all files, and a summary of each file, in order."""
 
     counts: CaptureCounts = field(default_factory=CaptureCounts)
     files: list[FileSummary] = field(default_factory=list)
 
     @classmethod
     def of(cls, one: FileCounts) -> "SeveralCounts":
-        """Return the counts of one file, which become these."""
+        """Return the counts of one file; the result takes over its counters."""
         times: tuple[int, int] | None = None
         counts = one.counts or CaptureCounts()
         if counts.totals[TIMED]:
@@ -72,7 +72,7 @@ class SeveralCounts:
         return cls(counts, [FileSummary(*about)])
 
     def add(self, later: "SeveralCounts") -> None:
-        """Join the counts of files that come after these."""
+        """Join the counts of later files."""
         self.counts.merge(later.counts)
         self.files += later.files
 
@@ -89,7 +89,11 @@ class SeveralCounts:
         if len(kinds) > 1:
             lines.append(f"the files have {len(kinds)} link types: {', '.join(sorted(kinds))}")
         timed = [(file, file.times_ns) for file in self.files if file.times_ns]
-        back = [(a, b, t[0] - s[1]) for (a, s), (b, t) in pairwise(timed) if t[0] < s[1]]
+        back = [
+            (earlier, later, later_ns[0] - earlier_ns[1])
+            for (earlier, earlier_ns), (later, later_ns) in pairwise(timed)
+            if later_ns[0] < earlier_ns[1]
+        ]
         if back:
             before, after, step = back[0]
             more = f" (and {len(back) - 1} more such steps)" if len(back) > 1 else ""
@@ -101,7 +105,7 @@ class SeveralCounts:
 
 
 def count_file(path: str | Path) -> FileCounts:
-    """Count one capture; a file that cannot be read is reported in the answer, which may come from another computer."""
+    """Count one capture; an unreadable file gives `error`, because workers may run on another computer."""
     try:
         counts, scan = count_capture(path)
     except InputError as error:
@@ -118,37 +122,37 @@ def count_files(paths: Sequence[str]) -> SeveralCounts:
 
 
 def tasks(sizes: Sequence[int], slots: int) -> list[int]:
-    """Return how many of the files, of so many bytes each and taken in order, are each task.
+    """Return the number of files in each task, for files of these sizes in bytes, taken in order.
 
-    A task takes its part of what is left, for two tasks a slot, and less than TASK_BYTES: first large ones, which cost
+    A task takes the remaining bytes divided by twice the slots, and at most TASK_BYTES: large tasks first, which cost
     least to send, then smaller ones, so that all workers end at about the same time. A file is never divided.
     """
-    indices: list[int] = []
-    left, done = sum(sizes), 0
+    file_counts: list[int] = []
+    remaining_bytes, done = sum(sizes), 0
     while done < len(sizes):
-        most = min(TASK_BYTES, left / (2 * slots))
-        taken, end = sizes[done], done + 1
-        while end < len(sizes) and taken + sizes[end] / 2 <= most:
-            taken, end = taken + sizes[end], end + 1
-        indices.append(end - done)
-        left, done = left - taken, end
-    return indices
+        max_bytes = min(TASK_BYTES, remaining_bytes / (2 * slots))
+        task_bytes, end = sizes[done], done + 1
+        while end < len(sizes) and task_bytes + sizes[end] / 2 <= max_bytes:
+            task_bytes, end = task_bytes + sizes[end], end + 1
+        file_counts.append(end - done)
+        remaining_bytes, done = remaining_bytes - task_bytes, end
+    return file_counts
 
 
 def count_captures(
     paths: Sequence[str], executor: Executor, *, slots: int = 1, progress: Callable[[str], None] = lambda path: None,
     store: KeptCounts | None = None,
 ) -> SeveralCounts:  # fmt: skip
-    """Count captures side by side; the result is that of one pass over all of them, one after the other.
+    """Count captures in parallel; the result equals that of one pass over all files in order.
 
-    slots: how many files the executor reads at once; progress: called with each file when it is counted; store: the
-    folder that keeps the counts of finished files, each of which is then a task of its own. Raises InputError if no
-    file can be read. Errors of an executor that lost its workers are passed on.
+    slots: number of files that the executor reads at once; progress: called with each file when it is counted; store:
+    a folder with the counts of finished files (each file is then one task). Raises InputError if no file can be read.
+    Errors of an executor that lost its workers are passed on.
     """
     counts = SeveralCounts()
-    for some in _stored(paths, executor, 2 * slots, store) if store else _joined(paths, executor, slots):
-        counts.add(some)
-        for file in some.files:
+    for part in _stored(paths, executor, 2 * slots, store) if store else _joined(paths, executor, slots):
+        counts.add(part)
+        for file in part.files:
             progress(file.path)
     counts.files = [_explained(file) for file in counts.files]
     if all(file.error for file in counts.files):
@@ -157,7 +161,7 @@ def count_captures(
 
 
 def _explained(file: FileSummary) -> FileSummary:
-    """Return a file's summary; one that is here, and that its worker did not find, says so."""
+    """Return a file's summary with an explanation if the file exists here but its worker did not find it."""
     if not file.missing or not Path(file.path).exists():
         return file
     why = "is here, but not where the worker looks: workers must see the files under the same names"
@@ -165,34 +169,34 @@ def _explained(file: FileSummary) -> FileSummary:
 
 
 def _joined(paths: Sequence[str], executor: Executor, slots: int) -> Iterator[SeveralCounts]:
-    """Yield the counts of several files a task, in order; no more than twice the slots wait."""
+    """Yield the counts of tasks of several files, in order; at most twice the slots are pending."""
     sizes = []
     for path in paths:
         sizes.append(0)
         with suppress(OSError):
             sizes[-1] = Path(path).stat().st_size
-    waiting: deque[Future[SeveralCounts]] = deque()
+    pending: deque[Future[SeveralCounts]] = deque()
     done = 0
     try:
         for count in tasks(sizes, slots):
-            waiting.append(executor.submit(count_files, paths[done : done + count]))
+            pending.append(executor.submit(count_files, paths[done : done + count]))
             done += count
-            if len(waiting) > 2 * slots:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            if len(pending) > 2 * slots:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
-        for one in waiting:
-            one.cancel()
+        for future in pending:
+            future.cancel()
 
 
 def _stored(paths: Sequence[str], executor: Executor, ahead: int, store: KeptCounts) -> Iterator[SeveralCounts]:
-    """Yield each file's counts in order; no more than `ahead` wait, so that memory does not grow with the files."""
-    waiting: deque[Future[FileCounts] | FileCounts] = deque()
+    """Yield each file's counts in order; at most `ahead` are pending, so that memory does not grow with the files."""
+    pending: deque[Future[FileCounts] | FileCounts] = deque()
     failed: list[BaseException] = []
 
     def put_away(done: Future[FileCounts]) -> None:
-        """Keep counts as soon as a task has them, in any order."""
+        """Store the counts of a task as soon as it ends."""
         try:
             if not done.cancelled() and done.exception() is None:
                 store.keep(done.result())
@@ -200,8 +204,8 @@ def _stored(paths: Sequence[str], executor: Executor, ahead: int, store: KeptCou
             failed.append(error)
 
     def first() -> SeveralCounts:
-        one = waiting.popleft()
-        counts = SeveralCounts.of(one if isinstance(one, FileCounts) else one.result())
+        item = pending.popleft()
+        counts = SeveralCounts.of(item if isinstance(item, FileCounts) else item.result())
         if failed:
             raise failed[0]
         return counts
@@ -209,16 +213,16 @@ def _stored(paths: Sequence[str], executor: Executor, ahead: int, store: KeptCou
     try:
         for path in paths:
             if counts := store.find(path):
-                waiting.append(counts)
+                pending.append(counts)
             else:
                 future = executor.submit(count_file, path)
                 future.add_done_callback(put_away)
-                waiting.append(future)
-            if len(waiting) > ahead:
+                pending.append(future)
+            if len(pending) > ahead:
                 yield first()
-        while waiting:
+        while pending:
             yield first()
     finally:
-        for one in waiting:
-            if isinstance(one, Future):
-                one.cancel()
+        for item in pending:
+            if isinstance(item, Future):
+                item.cancel()

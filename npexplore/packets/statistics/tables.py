@@ -1,6 +1,6 @@
-"""The data behind a capture's figures: a data frame for each question, with few enough rows to draw.
+"""The data of a capture's figures: a data frame per figure, with few enough rows to draw.
 
-Raises InputError, saying what is missing, if a capture cannot answer: no IPv4 packet, no time stamps, too few packets.
+A function raises InputError if the capture lacks the data: no IP packet, no time stamps, too few packets.
 CCDF(x) = share of the values that are at least x.
 """
 
@@ -50,7 +50,7 @@ def need_times(counts: CaptureCounts) -> RateSeries:
 
 
 def length_shares(link: LengthCdf, ip: LengthCdf) -> pd.DataFrame:
-    """Return cumulative shares: counted, length_bytes, share. Frames on the link; IP packets, and the bytes in them."""
+    """Return counted, length_bytes, cumulative share, for frames on the link, IP packets and bytes of IP packets."""
     import pandas as pd
 
     if not len(link.packets):
@@ -67,7 +67,7 @@ def length_shares(link: LengthCdf, ip: LengthCdf) -> pd.DataFrame:
 
 
 def rate_table(counts: CaptureCounts) -> pd.DataFrame:
-    """Return time_s from the first packet on, packets_per_s and bits_per_s in some hundred bins of one width."""
+    """Return time_s (0 at the first packet), packets_per_s and bits_per_s in up to POINTS bins of equal width."""
     import pandas as pd
 
     series = need_times(counts)
@@ -75,18 +75,18 @@ def rate_table(counts: CaptureCounts) -> pd.DataFrame:
     while len(series.packets) > POINTS * factor:
         factor *= 2
     padding = (0, -len(series.packets) % factor)
-    whole = RateSeries(
+    coarse = RateSeries(
         series.start_ns, series.width_ns, np.pad(series.packets, padding), np.pad(series.bytes, padding)
     ).coarser(factor)
-    seconds = whole.width_ns * 1e-9
-    at = np.arange(len(whole.packets)) * seconds
+    seconds = coarse.width_ns * 1e-9
+    at = np.arange(len(coarse.packets)) * seconds
     return pd.DataFrame(
-        {"time_s": at, "packets_per_s": whole.packets / seconds, "bits_per_s": whole.bytes * 8 / seconds}
+        {"time_s": at, "packets_per_s": coarse.packets / seconds, "bits_per_s": coarse.bytes * 8 / seconds}
     )
 
 
 def gap_shares(gaps: GapCounter) -> pd.DataFrame:
-    """Return gap_s, the share of times between packets up to it, and the share if they were exponential (`poisson`)."""
+    """Return gap_s, `share` of the times between packets up to gap_s, and that of exponential times (`poisson`)."""
     import pandas as pd
 
     longest, packets = gaps.histogram()
@@ -98,7 +98,7 @@ def gap_shares(gaps: GapCounter) -> pd.DataFrame:
 
 
 def variances(counts: CaptureCounts) -> tuple[pd.DataFrame, HurstEstimate | None]:
-    """Return the variance-time plot with the Hurst estimate behind it (None: too short for one).
+    """Return the variance-time plot and the Hurst estimate (None if the capture is too short).
 
     Columns: bin_s, variance of the mean rate relative to the finest bin, `poisson` (slope -1), `fitted` (2H - 2).
     """
@@ -129,7 +129,7 @@ def dispersions(counts: CaptureCounts) -> pd.DataFrame:
 
 
 def ccdf(values: NDArray[np.number]) -> pd.DataFrame:
-    """Return value and share of values that are at least as large, at most POINTS rows, densest in the tail."""
+    """Return value and the share of values at least as large (CCDF) in at most POINTS rows, densest in the tail."""
     import pandas as pd
 
     value, count = np.unique(values, return_counts=True)
@@ -141,17 +141,17 @@ def ccdf(values: NDArray[np.number]) -> pd.DataFrame:
 
 
 def lorenz_curve(flows: pd.DataFrame) -> pd.DataFrame:
-    """Return which share of the bytes (`bytes`) the largest share of the flows (`flows`) carries.
+    """Return the share `bytes` of all bytes that the largest flows carry, by their share `flows` of all flows.
 
-    flows: may have a `weight`, how many flows each row stands for.
+    flows: may have a `weight`, the number of flows that each row stands for.
     """
     import pandas as pd
 
     octets, order = flows["bytes"].to_numpy(), np.argsort(flows["bytes"].to_numpy())[::-1]
     weight = flows["weight"].to_numpy() if "weight" in flows else np.ones(len(flows), np.int64)
-    carried, there = np.cumsum((octets * weight)[order]), np.cumsum(weight[order])
+    carried, flow_count = np.cumsum((octets * weight)[order]), np.cumsum(weight[order])
     at = np.unique(np.geomspace(1, len(carried), POINTS).astype(np.int64))
-    shares = {"flows": there[at - 1] / there[-1], "bytes": carried[at - 1] / carried[-1]}
+    shares = {"flows": flow_count[at - 1] / flow_count[-1], "bytes": carried[at - 1] / carried[-1]}
     return pd.DataFrame(shares)
 
 
@@ -160,19 +160,21 @@ def hit_ratio_table(table: PacketTable) -> pd.DataFrame:
     import pandas as pd
 
     need_ip(table)
-    four, six = (bool((table[version] & table["header_complete"]).any()) for version in ("ipv4", "ipv6"))
+    has_ipv4, has_ipv6 = (bool((table[version] & table["header_complete"]).any()) for version in ("ipv4", "ipv6"))
     rows = []
     for bits, ipv6_bits in PREFIX_BITS:
         locality = destination_locality(table, prefix_bits=bits, ipv6_prefix_bits=ipv6_bits)
-        sizes = sorted({2**k for k in range(31) if 2**k <= locality.distinct} | {locality.distinct})
-        lengths = [f"/{length}" for length, there in ((bits, four), (ipv6_bits, six)) if there]
+        sizes = sorted(
+            {2**exponent for exponent in range(31) if 2**exponent <= locality.distinct} | {locality.distinct}
+        )
+        lengths = [f"/{length}" for length, present in ((bits, has_ipv4), (ipv6_bits, has_ipv6)) if present]
         key = "addresses" if bits == 32 else " and ".join(lengths) + " prefixes"
         rows += [(key, size, locality.hit_ratio(size)) for size in sizes]
     return pd.DataFrame(rows, columns=["key", "entries", "hit_ratio"])
 
 
 def train_shares(table: PacketTable) -> pd.DataFrame:
-    """Return gap_s, value (packets of a train) and share of trains at least as long; mean packets and number a gap."""
+    """Return gap_s, value (packets of a train), share of trains at least as long, and trains and mean of each gap."""
     import pandas as pd
 
     need_ip(table)
@@ -194,7 +196,7 @@ def talkers(counter: FlowCounter, count: int = 10) -> dict[str, pd.DataFrame]:
 
 
 def shares(document: Mapping[str, object]) -> pd.DataFrame:
-    """Return kind, name, packets and share, from the fields of `trace stats`; the rarest names of a kind are joined."""
+    """Return kind, name, packets and share from the fields of `trace stats`; the rarest names of a kind are merged."""
     import pandas as pd
 
     def listed(key: str, naming: Mapping[int, str]) -> dict[str, int]:
@@ -213,11 +215,11 @@ def shares(document: Mapping[str, object]) -> pd.DataFrame:
     }
     rows = []
     for kind, counted in kinds.items():
-        ordered = sorted(((n, name) for name, n in counted.items() if n), reverse=True)
+        ordered = sorted(((count, name) for name, count in counted.items() if count), reverse=True)
         if len(ordered) > 6:
-            ordered = [*ordered[:5], (sum(n for n, _ in ordered[5:]), f"{len(ordered) - 5} more")]
-        total = sum(n for n, _ in ordered)
-        rows += [(kind, name, n, n / total) for n, name in ordered]
+            ordered = [*ordered[:5], (sum(count for count, _ in ordered[5:]), f"{len(ordered) - 5} more")]
+        total = sum(count for count, _ in ordered)
+        rows += [(kind, name, count, count / total) for count, name in ordered]
     if not rows:
         raise InputError("the capture has no packet")
     return pd.DataFrame(rows, columns=["kind", "name", "packets", "share"])
@@ -233,13 +235,17 @@ def narrow_shares(counts: CaptureCounts) -> pd.DataFrame:
 
 
 def protocol_names() -> dict[int, str]:
-    """Return names of IP protocol numbers, as far as the operating system's socket interface has constants for them."""
-    known = sorted((name for name in dir(socket) if name.startswith("IPPROTO_")), reverse=True)
-    return {int(getattr(socket, name)): name.removeprefix("IPPROTO_") for name in known}
+    """Return the names of the IP protocol numbers for which the socket module has constants."""
+    constants = sorted((name for name in dir(socket) if name.startswith("IPPROTO_")), reverse=True)
+    return {int(getattr(socket, name)): name.removeprefix("IPPROTO_") for name in constants}
 
 
 def dscp_names() -> dict[int, str]:
     """Return names of code points: CSn (RFC 2474), AFxy (RFC 2597), EF (RFC 3246)."""
-    classes = {8 * x: f"CS{x}" for x in range(8)}
-    assured = {8 * x + 2 * y: f"AF{x}{y}" for x in range(1, 5) for y in range(1, 4)}
+    classes = {8 * class_number: f"CS{class_number}" for class_number in range(8)}
+    assured = {
+        8 * class_number + 2 * precedence: f"AF{class_number}{precedence}"
+        for class_number in range(1, 5)
+        for precedence in range(1, 4)
+    }
     return {**classes, **assured, 46: "EF"}

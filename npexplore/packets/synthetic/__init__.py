@@ -1,4 +1,4 @@
-"""Synthetic traffic: length mixes, arrival processes, destinations; together they are packets, or a capture."""
+"""Synthetic traffic: length mixes, arrival processes and destinations, which together make packets or a capture."""
 
 from npexplore.packets.synthetic.arrivals import on_off_arrivals, packet_trains, periodic_arrivals, poisson_arrivals
 from npexplore.packets.synthetic.destinations import zipf_destinations

@@ -1,6 +1,6 @@
-"""Destinations with Zipf popularity over a routing table: p(rank k) ~ k^-s, each rank a prefix, hosts at random inside.
+"""Destinations with Zipf popularity over a routing table: p(rank k) ~ k^-s, a prefix per rank, random hosts inside.
 
-Zipf-like popularity of destinations is what traces of routers show (Breslau, Cao, Fan, Phillips, Shenker, INFOCOM 1999,
+Traces of routers show such a popularity of destinations (Breslau, Cao, Fan, Phillips, Shenker, INFOCOM 1999,
 for web requests; Feldmann et al., IEEE/ACM Trans. Networking 9(3), 2001, for prefixes).
 """
 

@@ -1,9 +1,10 @@
-"""Mixes of packet lengths: given shares, or shares fitted to a few published facts by least squares.
+"""Mixes of packet lengths: with known shares, or shares fitted to a few published facts by least squares.
 
     minimise  sum_k ((A w)_k / b_k - 1)^2   over  w >= 0,  sum w = 1
 
 where w are the weights of components (single lengths, flat ranges), and each fact k is a mean or a share of packets
-up to some length. Solved as non-negative least squares (Lawson, Hanson 1974, chapter 23), the sum a heavy equation.
+up to some length. Solved as non-negative least squares (Lawson, Hanson 1974, chapter 23); the condition on the sum is
+an equation with a large weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ _HEAVY = 1e6
 class LengthMix:
     """A distribution of packet lengths: `share[i]` of the packets have `length_bytes[i]`, ascending; shares sum to 1.
 
-    residual: the largest relative miss of a fact the mix was fitted to, 0 for a mix that was given.
+    residual: the largest relative error of a fact that the mix was fitted to; 0 without a fit.
 
     Example:
         >>> from npexplore.packets import fixed_length
@@ -58,11 +59,11 @@ class LengthMix:
         return rng.choice(self.length_bytes, size=count, p=self.share)
 
     def shuffled(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return lengths in random order, shares as near to the mix as whole packets allow (largest remainder)."""
-        wanted = self.share * count
-        numbers = np.floor(wanted).astype(np.int64)
+        """Return lengths in random order, with shares as near to the mix as whole packets allow (largest remainder)."""
+        expected = self.share * count
+        numbers = np.floor(expected).astype(np.int64)
         missing = count - int(numbers.sum())
-        numbers[np.argsort(numbers - wanted, kind="stable")[:missing]] += 1
+        numbers[np.argsort(numbers - expected, kind="stable")[:missing]] += 1
         return rng.permutation(np.repeat(self.length_bytes, numbers))
 
 

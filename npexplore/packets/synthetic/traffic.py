@@ -53,19 +53,19 @@ class Traffic:
         *,
         dst: NDArray[np.uint32] | None = None,
     ) -> "Traffic":
-        """Return packets at given times, with a mix's lengths in random order (or given ones), to given destinations.
+        """Return packets at times t_ns, with a mix's lengths in random order (or an array of lengths), sent to dst.
 
-        Without destinations they are uniform over 10.0.0.0/8, as the sources always are. Raises InputError for lengths
+        Sources, and destinations if dst is None, are uniform over 10.0.0.0/8. Raises InputError for lengths
         below 28 bytes, which cannot hold an IPv4 and a UDP header.
         """
         count = len(t_ns)
         sizes = lengths.shuffled(count, rng) if isinstance(lengths, LengthMix) else np.asarray(lengths, np.int64)
-        private: Callable[[], NDArray[np.uint32]] = lambda: (  # noqa: E731
+        private_addresses: Callable[[], NDArray[np.uint32]] = lambda: (  # noqa: E731
             rng.integers(0, 1 << 24, count, dtype=np.uint32) | np.uint32(10 << 24)
         )
         if count and not LEAST_IP_BYTES <= sizes.min() <= sizes.max() <= 65535:
             raise InputError(f"IP lengths must be {LEAST_IP_BYTES} to 65535 bytes, got {sizes.min()} to {sizes.max()}")
-        return cls(np.asarray(t_ns, np.int64), sizes, private(), private() if dst is None else dst)
+        return cls(np.asarray(t_ns, np.int64), sizes, private_addresses(), private_addresses() if dst is None else dst)
 
     def __len__(self) -> int:
         return len(self.t_ns)
