@@ -1,4 +1,4 @@
-"""Programs for packets (eBPF/XDP): loaded from objects, run on captures, their work counted.
+"""Packet programs (eBPF/XDP): loads them from object files, runs them on captures and counts their work.
 
 Names are imported on first use.
 """

@@ -1,4 +1,4 @@
-"""eBPF programs as text: one instruction a line, in the syntax of the public conformance cases.
+"""Assembles eBPF programs from text: one instruction a line, in the syntax of the public conformance cases.
 
 .map counts array 4 8 256      name, kind, bytes of a key and a value, entries
 lddw r1, map counts
@@ -22,11 +22,11 @@ _PLACE = re.compile(r"\[\s*r(\d+)\s*([+-]\s*\w+)?\s*\]$")
 
 
 def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[MapDefinition], dict[int, SourceLine]]:
-    """Return a text's slots, its maps, and its line at each slot. Raises InputError naming the line."""
+    """Return the slots of a text, its maps, and the source line of each slot. Raises InputError naming the line."""
     slots: list[Instruction] = []
     maps: list[MapDefinition] = []
     labels: dict[str, int] = {}
-    pending: list[tuple[int, str, str]] = []  # slot, label, place in the text
+    pending: list[tuple[int, str, str]] = []  # (slot, label, location for messages)
     lines: dict[int, SourceLine] = {}
     for number, raw in enumerate(source.splitlines(), 1):
         line = raw.partition("#")[0].replace("%", "").strip()
@@ -45,24 +45,24 @@ def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[M
                 continue
             lines[len(slots)] = SourceLine(name, number, line)
             targets: list[str] = []
-            new = _instruction(line, maps, targets)
+            new_slots = _instruction(line, maps, targets)
             pending += [(len(slots), label, where) for label in targets]
-            slots += new
+            slots += new_slots
         except (LookupError, ValueError, TypeError, StopIteration):
             raise InputError(f"{where} is no eBPF instruction") from None
-    last_exit = max((k for k, one in enumerate(slots) if one.opcode == isa.EXIT), default=0)
+    last_exit = max((slot for slot, instruction in enumerate(slots) if instruction.opcode == isa.EXIT), default=0)
     for slot, label, where in pending:
         if label not in labels and label != "exit":
             raise InputError(f"{where} goes to {label!r}, which is no label")
-        away = labels.get(label, last_exit) - slot - 1
-        one = slots[slot]
-        by_imm = one.opcode in (isa.CALL, isa.JA32)
-        slots[slot] = one._replace(imm=away) if by_imm else one._replace(offset=away)
+        distance = labels.get(label, last_exit) - slot - 1
+        instruction = slots[slot]
+        by_imm = instruction.opcode in (isa.CALL, isa.JA32)
+        slots[slot] = instruction._replace(imm=distance) if by_imm else instruction._replace(offset=distance)
     return slots, maps, lines
 
 
 def _memory(name: str, operands: Sequence[str]) -> Instruction | None:
-    """Return an atomic operation, a load or a store; None for another instruction."""
+    """Return the instruction of an atomic operation, a load or a store; None for other names."""
     if name == "lock":
         words = operands[0].split(maxsplit=2 if operands[0].startswith("fetch") else 1)
         fetch, operation, place = words[0] == "fetch", words[-2], words[-1]
@@ -102,9 +102,9 @@ def _arithmetic_or_jump(name: str, operands: Sequence[str], go: Callable[[str], 
 
 
 def _instruction(line: str, maps: list[MapDefinition], targets: list[str]) -> list[Instruction]:
-    """Return the slots of one instruction; the label that it goes to is added to `targets`."""
-    name, _, rest = line.partition(" ")
-    operands = [part.strip() for part in rest.split(",")] if rest.strip() else []
+    """Return the slots of one instruction; append the label of its target to `targets`."""
+    name, _, operand_text = line.partition(" ")
+    operands = [part.strip() for part in operand_text.split(",")] if operand_text.strip() else []
 
     def go(label: str) -> int:
         if re.fullmatch(r"[+-]\w+", label):
@@ -115,7 +115,7 @@ def _instruction(line: str, maps: list[MapDefinition], targets: list[str]) -> li
     if name == "lddw":
         dst = _register(operands[0])
         if operands[1].startswith("map "):
-            index = [one.name for one in maps].index(operands[1].split()[1])
+            index = [map_definition.name for map_definition in maps].index(operands[1].split()[1])
             return [Instruction(isa.LDDW, dst, isa.MAP_HANDLE, 0, index), Instruction(0)]
         value = int(operands[1], 0)
         value = (value & (1 << 64) - 1) - (value & 1 << 63) * 2
@@ -131,8 +131,8 @@ def _instruction(line: str, maps: list[MapDefinition], targets: list[str]) -> li
         ids = {helper.name: number for number, helper in HELPERS.items()}
         return [Instruction(isa.CALL, imm=ids[word] if word in ids else int(word, 0))]
     if name in ("ja", "ja32"):
-        away = go(operands[0])
-        return [Instruction(isa.JA, 0, 0, away) if name == "ja" else Instruction(isa.JA32, imm=away)]
+        distance = go(operands[0])
+        return [Instruction(isa.JA, 0, 0, distance) if name == "ja" else Instruction(isa.JA32, imm=distance)]
     if memory := _memory(name, operands):
         return [memory]
     if match := re.fullmatch(r"(be|le|bswap|swap)(16|32|64)", name):
@@ -151,7 +151,7 @@ def _register(word: str) -> int:
 
 
 def _place(word: str) -> tuple[int, int]:
-    """Return base register and offset of a memory operand."""
+    """Return the base register and the offset of a memory operand."""
     match = _PLACE.match(word)
     if match is None:
         raise ValueError

@@ -1,4 +1,4 @@
-"""What the packets of each path do on a network processor's microengines: instructions, branches, memory commands."""
+"""Counts the events of each path on a network processor's microengines: instructions, branches, memory commands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from npexplore.programs.result import ProgramRun
 
 
 def card_counter(run: ProgramRun) -> Callable[[int, float, float, defaultdict[str, float]], None]:
-    """Return what adds the events of an instruction, visited and its jump taken so many times, to a dictionary.
+    """Return a function that adds an instruction's events (row, times run, times its jump is taken) to a dictionary.
 
-    Raises RefusedError for what the card's compiler does not take.
+    Raises RefusedError for instructions that the card's compiler does not accept.
     """
-    becomes = compiled(run.program)
+    compiled_slots = compiled(run.program)
 
     def count(row: int, times: float, taken: float, counts: defaultdict[str, float]) -> None:
         slot = run.work.slots[row]
-        one, part = run.program.code[slot], becomes[slot]
-        away = taken if one.is_jump else times if one.opcode in (isa.JA, isa.JA32, isa.EXIT) else 0.0
-        counts["instruction"] += (times - away) * part.instructions + away * part.if_taken
-        counts["branch_taken"] += away
-        if part.command:
-            counts[part.command] += times
-            action, memory = part.command.split(".")
+        instruction, microcode = run.program.code[slot], compiled_slots[slot]
+        jumps = taken if instruction.is_jump else times if instruction.opcode in (isa.JA, isa.JA32, isa.EXIT) else 0.0
+        counts["instruction"] += (times - jumps) * microcode.instructions + jumps * microcode.if_taken
+        counts["branch_taken"] += jumps
+        if microcode.command:
+            counts[microcode.command] += times
+            action, memory = microcode.command.split(".")
             if memory == "map":
-                counts[f"{action}_word"] += times * part.words
+                counts[f"{action}_word"] += times * microcode.words
 
     return count
 
@@ -38,9 +38,9 @@ def card_counter(run: ProgramRun) -> Callable[[int, float, float, defaultdict[st
 def card_events(run: ProgramRun) -> dict[int, Events]:
     """Return the events of a packet of each path, path -> event -> times.
 
-    Events: `instruction`, each a cycle, with those around the program; `branch_taken`; commands by memory:
-    `read.packet`, `write.packet`, `read.map`, `write.map`, `add.map`; words of 32 bits that go to and from maps:
-    `read_word`, `write_word`, `add_word`. Raises RefusedError for what the card's compiler does not take.
+    Events: `instruction`, each one cycle, including those around the program; `branch_taken`; commands by memory:
+    `read.packet`, `write.packet`, `read.map`, `write.map`, `add.map`; 32-bit words moved from or to maps: `read_word`,
+    `write_word`, `add_word`. Raises RefusedError for instructions that the card's compiler does not accept.
     """
     count = card_counter(run)
     events = {}

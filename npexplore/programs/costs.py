@@ -1,6 +1,6 @@
-"""What a program's events cost on a processor (models/processors/*.toml): nanoseconds by event, and of each path.
+"""Costs of a program's events on a processor (models/processors/*.toml): nanoseconds per event and per path.
 
-time of a path = sum over events of (times x ns)        beyond an empty program, whose cost the machine's row holds
+time of a path = sum over events of (times x ns)        beyond an empty program, whose cost is part of the machine
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from npexplore.programs.events import Events, count_events, events_by_line, even
 from npexplore.programs.result import ProgramRun
 from npexplore.toml import convert, parsed
 
-FREE = ("helper.get_smp_processor_id", "helper.trace_printk")  # inlined, or not what a fast program does
+FREE = ("helper.get_smp_processor_id", "helper.trace_printk")  # no cost: inlined, or not used in fast programs
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one event takes; low and high: ends of a 95 % interval, where it was measured.
+    """The time of one event in ns; low and high: ends of its 95 % interval, if measured.
 
     Example:
         >>> from npexplore.programs import Cost
@@ -39,9 +39,9 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What events cost on a processor of a clock; empty_ns: of a program that returns at once, where it was measured.
+    """Costs of events on a processor; empty_ns: time of a program that returns at once, if measured.
 
-    counts: what events are of: `ebpf` instructions, or the `microengine` instructions that a card's compiler makes.
+    counts: the instructions counted: `ebpf`, or `microengine` instructions that the card's compiler generates.
 
     Example:
         >>> from npexplore.programs import read_costs
@@ -58,7 +58,7 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     event: dict[str, Cost]
 
     def price(self, events: Events) -> float:
-        """Return nanoseconds of a packet that does this; raises InputError for an event without a price."""
+        """Return the time of a packet with these events in ns; raises InputError for an event without a cost."""
         unknown = sorted(set(events) - set(self.event))
         if unknown:
             raise InputError(
@@ -68,7 +68,7 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return sum(times * self.event[name].ns for name, times in events.items())
 
     def cycles(self, events: Events) -> float:
-        """Return cycles of a packet that does this."""
+        """Return the time of a packet with these events in cycles."""
         return self.price(events) * self.clock_mhz * 1e-3
 
     def events_of(self, run: ProgramRun) -> dict[int, Events]:
@@ -76,26 +76,26 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return card_events(run) if self.counts == "microengine" else events_of(run)
 
     def price_paths(self, run: ProgramRun) -> dict[int, float]:
-        """Return nanoseconds of a packet of each path of a run, beyond an empty program."""
+        """Return the time in ns of a packet of each path of a run, beyond an empty program."""
         return {path: self.price(events) for path, events in self.events_of(run).items()}
 
     def price_lines(self, run: ProgramRun) -> dict[str, float]:
-        """Return nanoseconds of a mean packet of a run by source line, without what no line is known of."""
+        """Return the mean time per packet in ns by source line; events without a known line are left out."""
         count = card_counter(run) if self.counts == "microengine" else partial(count_events, run)
         return {line: self.price(events) for line, events in events_by_line(run, count).items()}
 
     def parts(self, events: Events) -> Mapping[str, float]:
-        """Return nanoseconds by event, the longest first."""
-        spent = {name: times * self.event[name].ns for name, times in events.items()}
-        return dict(sorted(spent.items(), key=lambda one: -one[1]))
+        """Return nanoseconds by event, largest first."""
+        ns_by_event = {name: times * self.event[name].ns for name, times in events.items()}
+        return dict(sorted(ns_by_event.items(), key=lambda item: -item[1]))
 
 
 def read_costs(name: str | Path) -> CostTable:
-    """Return a cost table by the name of one that npexplore brings, or a file of one's own.
+    """Return a cost table: the name of one that npexplore includes, or the path of a file.
 
     Raises:
-        InputError: a file that is none, or has a negative cost.
-        UnknownNameError: no table of that name.
+        InputError: the file is not a cost table, or has a negative cost.
+        UnknownNameError: no table has this name.
     """
     path = named_file("cost table", name, "models", "processors")
     table: CostTable = convert(parsed(input_content(path), path), CostTable, path)
@@ -106,7 +106,7 @@ def read_costs(name: str | Path) -> CostTable:
 
 
 def as_toml(table: CostTable) -> str:
-    """Return a cost table as the text of its file."""
+    """Return a cost table as TOML, the text of its file."""
     head: dict[str, str | float] = {
         "name": table.name,
         "title": table.title,

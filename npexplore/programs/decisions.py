@@ -1,7 +1,7 @@
-"""Paths of a run as a tree: packets part where branches of the program go different ways.
+"""The paths of a run as a tree: packets separate at branches of the program with different outcomes.
 
-A path's decisions are its branches in the order of the code, each with how often it ran and was taken. Branches where
-all packets of a node decide alike make no node.
+A path's decisions are its branches in the order of the code, each with the numbers of times it ran and was taken. A
+branch with the same outcome for all packets of a node makes no node.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from npexplore.programs.result import ProgramRun
 
-Decision = tuple[int, int, int]  # the branch's slot, how often it ran, how often it was taken
+Decision = tuple[int, int, int]  # (slot of the branch, times run, times taken)
 
 
 @dataclass
@@ -29,7 +29,7 @@ def path_tree(run: ProgramRun) -> list[dict[str, Any]]:
     """Return the nodes of a run's tree, parents first: id, parent ("" of the root), depth, label, short,
     packets, share, verdicts.
 
-    The label of a node is the branch where its packets left the others, and which way they went; short: its line alone.
+    The label of a node names the branch at which its packets separated, and the outcome; short: with the line only.
 
     Example:
         >>> import npexplore as npx
@@ -53,22 +53,22 @@ def path_tree(run: ProgramRun) -> list[dict[str, Any]]:
 
 
 def _add(run: ProgramRun, node: _Node, parent: str, depth: int, rows: list[dict[str, Any]]) -> None:
-    place, text, way = ("all", "all packets", "") if node.decision is None else _words(run, node.decision)
-    while len(node.nodes) == 1 and (only := next(iter(node.nodes.values()))).packets == node.packets:
-        node = only
+    place, text, outcome = ("all", "all packets", "") if node.decision is None else _words(run, node.decision)
+    while len(node.nodes) == 1 and (child := next(iter(node.nodes.values()))).packets == node.packets:
+        node = child
     name = str(len(rows))
     rows.append({
-        "id": name, "parent": parent, "depth": depth, "label": f"{text} \u2192 {way}" if way else text,
-        "short": f"{place} {way}".strip(), "packets": node.packets, "share": node.packets / max(1, len(run)),
+        "id": name, "parent": parent, "depth": depth, "label": f"{text} \u2192 {outcome}" if outcome else text,
+        "short": f"{place} {outcome}".strip(), "packets": node.packets, "share": node.packets / max(1, len(run)),
         "verdicts": dict(node.verdicts),
     })  # fmt: skip
-    for following in sorted(node.nodes.values(), key=lambda one: -one.packets):
+    for following in sorted(node.nodes.values(), key=lambda child: -child.packets):
         _add(run, following, name, depth + 1, rows)
 
 
 def _decisions(run: ProgramRun, path: int) -> list[Decision]:
     if path >= len(run.work.visits):
-        return []  # those that found no place in the table of paths
+        return []  # packets whose path did not fit into the table of paths
     visits, taken = run.work.visits[path], run.work.taken[path]
     return [
         (run.work.slots[row], int(visits[row]), int(taken[row]))
@@ -78,10 +78,10 @@ def _decisions(run: ProgramRun, path: int) -> list[Decision]:
 
 
 def _words(run: ProgramRun, decision: Decision) -> tuple[str, str, str]:
-    """Return the place of a branch, its text with the place, and which way it went."""
+    """Return the place of a branch, its text with the place, and its outcome."""
     slot, ran, taken = decision
     line = run.program.line_at(slot)
-    way = f"jumps {taken} of {ran} times" if ran > 1 else "jumps" if taken else "goes on"
+    outcome = f"jumps {taken} of {ran} times" if ran > 1 else "jumps" if taken else "goes on"
     if line is None:
-        return f"slot {slot}", run.program.place(slot), way
-    return f"line {line.line}", f"{line.line}: {line.text}", way
+        return f"slot {slot}", run.program.place(slot), outcome
+    return f"line {line.line}", f"{line.line}: {line.text}", outcome

@@ -1,6 +1,6 @@
-"""eBPF object files (ELF, machine 247): functions, maps, data sections, relocations, source lines.
+"""Reads eBPF object files (ELF, machine 247): functions, maps, data sections, relocations, source lines.
 
-All executable sections stand one behind the other in the code of a Program, so that calls are distances in it.
+All executable sections are concatenated in the code of a Program, so that the targets of calls are distances in it.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Symbol(NamedTuple):
 
 
 def read_object(path: str | Path, name: str | None = None) -> Program:
-    """Return a program of an object file: the one of that name or in that section, or the only one.
+    """Return a program of an object file, chosen by its name or section; with None, the only program.
 
-    Raises InputError for a file that is no eBPF object or is cut off, for what cannot run, and where there are several.
+    Raises InputError if the file is no eBPF object or is cut off, if the program cannot run, and if None is ambiguous.
     """
     with _damage_named(path):
         return _read(path).program(name)
@@ -88,31 +88,31 @@ def _read(path: str | Path) -> _Object:
 
 
 class _Object:
-    """An object file taken apart."""
+    """The sections, symbols, maps and code of an object file."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
-        (at,) = struct.unpack_from("<Q", data, 40)
+        (header_at,) = struct.unpack_from("<Q", data, 40)
         size, count, names = struct.unpack_from("<HHH", data, 58)
-        if at + count * SECTION_BYTES > len(data):
+        if header_at + count * SECTION_BYTES > len(data):
             raise InputError(
-                f"{path}: is cut off: its {count} section headers end at byte {at + count * SECTION_BYTES}, "
+                f"{path}: is cut off: its {count} section headers end at byte {header_at + count * SECTION_BYTES}, "
                 f"the file has {len(data)}"
             )
         if size != SECTION_BYTES or names >= count:
             raise InputError(f"{path}: is damaged: {count} section headers of {size} bytes, names in section {names}")
-        headers = [struct.unpack_from("<IIQQQQIIQQ", data, at + k * size) for k in range(count)]
+        headers = [struct.unpack_from("<IIQQQQIIQQ", data, header_at + number * size) for number in range(count)]
         texts = data[headers[names][4] :][: headers[names][5]]
         self.sections = []
         for name, kind, flags, _, offset, length, link, info, _, _ in headers:
-            held = b"" if kind == NOBITS else data[offset : offset + length]
-            if kind not in (0, NOBITS) and len(held) < length:
+            section_bytes = b"" if kind == NOBITS else data[offset : offset + length]
+            if kind not in (0, NOBITS) and len(section_bytes) < length:
                 raise InputError(
                     f"{path}: is cut off: section {_text(texts, name)!r} ends at byte {offset + length}, "
                     f"the file has {len(data)}"
                 )
-            self.sections.append(Section(_text(texts, name), kind, flags, held, length, link, info))
-        table = next((one for one in self.sections if one.kind == SYMTAB), None)
+            self.sections.append(Section(_text(texts, name), kind, flags, section_bytes, length, link, info))
+        table = next((candidate for candidate in self.sections if candidate.kind == SYMTAB), None)
         if table is None:
             raise InputError(f"{path}: has no symbols; it was stripped, and its maps are not known any more")
         names_of = self.sections[table.link].data
@@ -120,9 +120,9 @@ class _Object:
             Symbol(_text(names_of, name), info & 15, section, value, info >> 4)
             for name, info, _, section, value, _ in struct.iter_unpack("<IBBHQQ", table.data)
         ]
-        btf = next((Btf(one.data) for one in self.sections if one.name == ".BTF"), None)
-        extension = next((one.data for one in self.sections if one.name == ".BTF.ext"), b"")
-        self.map_at: dict[tuple[int, int], int] = {}  # section, offset -> number of the map
+        btf = next((Btf(candidate.data) for candidate in self.sections if candidate.name == ".BTF"), None)
+        extension = next((candidate.data for candidate in self.sections if candidate.name == ".BTF.ext"), b"")
+        self.map_at: dict[tuple[int, int], int] = {}  # (section, offset) -> number of the map
         self.maps: list[MapDefinition] = []
         self._find_maps(btf)
         self.base: dict[int, int] = {}  # executable section -> its first slot
@@ -136,34 +136,42 @@ class _Object:
         self.unresolved: dict[int, str] = {}
         if btf is not None and extension:
             self.lines = {
-                slot_of[section] + at // 8: line for section, at, line in btf.lines(extension) if section in slot_of
+                slot_of[section] + offset // 8: line
+                for section, offset, line in btf.lines(extension)
+                if section in slot_of
             }
             reason = "field offsets of the running kernel's types (CO-RE) are not supported"
             self.unresolved |= {
-                slot_of[section] + at // 8: reason
-                for section, at in btf.relocated_fields(extension)
+                slot_of[section] + offset // 8: reason
+                for section, offset in btf.relocated_fields(extension)
                 if section in slot_of
             }
-        for one in self.sections:
-            if one.kind == REL and one.info in self.base:
-                for offset, info in struct.iter_unpack("<QQ", one.data):
-                    self._relocate(self.base[one.info] + offset // 8, one.info, self.symbols[info >> 32])
+        for relocations in self.sections:
+            if relocations.kind == REL and relocations.info in self.base:
+                for offset, info in struct.iter_unpack("<QQ", relocations.data):
+                    self._relocate(
+                        self.base[relocations.info] + offset // 8, relocations.info, self.symbols[info >> 32]
+                    )
 
     def _find_maps(self, btf: Btf | None) -> None:
-        by_name = {one.name: one for one in btf.maps()} if btf is not None else {}
+        by_name = {definition.name: definition for definition in btf.maps()} if btf is not None else {}
         for number, section in enumerate(self.sections):
             if section.name == ".maps":
                 if btf is None:
                     raise InputError(f"{self.path}: its maps in section .maps have no BTF: compile with clang -g")
-                for symbol in (one for one in self.symbols if one.section == number and one.name in by_name):
+                for symbol in (
+                    symbol for symbol in self.symbols if symbol.section == number and symbol.name in by_name
+                ):
                     self._add(number, symbol.value, by_name[symbol.name])
             elif section.name in ("maps", "maps/"):
                 symbols = [
-                    one for one in self.symbols if one.section == number and one.kind in (0, OBJECT) and one.name
+                    symbol
+                    for symbol in self.symbols
+                    if symbol.section == number and symbol.kind in (0, OBJECT) and symbol.name
                 ]
-                for one in symbols:
-                    kind, key, value, entries = struct.unpack_from("<IIII", section.data, one.value)
-                    self._add(number, one.value, MapDefinition(one.name, kind, key, value, entries))
+                for declared in symbols:
+                    kind, key, value, entries = struct.unpack_from("<IIII", section.data, declared.value)
+                    self._add(number, declared.value, MapDefinition(declared.name, kind, key, value, entries))
             elif section.name.startswith(DATA_SECTIONS) and section.size and section.kind in (PROGBITS, NOBITS):
                 if section.size > MAX_DATA_BYTES:
                     raise ValueError(f"section {section.name!r} of {section.size} bytes")
@@ -175,29 +183,37 @@ class _Object:
         self.maps.append(one)
 
     def _relocate(self, slot: int, section: int, symbol: Symbol) -> None:
-        one = self.code[slot]
+        instruction = self.code[slot]
         if symbol.section == 0:
-            what = "kernel function" if one.opcode == isa.CALL else "external symbol"
-            self.unresolved[slot] = f"{what} {symbol.name!r} is not supported"
-        elif one.opcode == isa.CALL and symbol.section in self.base:
-            away = self.base[symbol.section] + symbol.value // 8 + one.imm + 1 - slot - 1
-            self.code[slot] = one._replace(src=isa.LOCAL, imm=away)
-        elif one.opcode == isa.LDDW and symbol.section in self.base:
-            self.code[slot] = one._replace(src=isa.FUNCTION)
-        elif one.opcode == isa.LDDW and (symbol.section, symbol.value) in self.map_at:
-            self.code[slot] = one._replace(src=isa.MAP_HANDLE, imm=self.map_at[symbol.section, symbol.value])
-        elif one.opcode == isa.LDDW and (symbol.section, -1) in self.map_at:
-            offset = symbol.value + (one.imm & 0xFFFFFFFF)
-            self.code[slot] = one._replace(src=isa.MAP_VALUE, imm=offset << 32 | self.map_at[symbol.section, -1])
+            kind = "kernel function" if instruction.opcode == isa.CALL else "external symbol"
+            self.unresolved[slot] = f"{kind} {symbol.name!r} is not supported"
+        elif instruction.opcode == isa.CALL and symbol.section in self.base:
+            distance = self.base[symbol.section] + symbol.value // 8 + instruction.imm + 1 - slot - 1
+            self.code[slot] = instruction._replace(src=isa.LOCAL, imm=distance)
+        elif instruction.opcode == isa.LDDW and symbol.section in self.base:
+            self.code[slot] = instruction._replace(src=isa.FUNCTION)
+        elif instruction.opcode == isa.LDDW and (symbol.section, symbol.value) in self.map_at:
+            self.code[slot] = instruction._replace(src=isa.MAP_HANDLE, imm=self.map_at[symbol.section, symbol.value])
+        elif instruction.opcode == isa.LDDW and (symbol.section, -1) in self.map_at:
+            offset = symbol.value + (instruction.imm & 0xFFFFFFFF)
+            self.code[slot] = instruction._replace(
+                src=isa.MAP_VALUE, imm=offset << 32 | self.map_at[symbol.section, -1]
+            )
         else:
             raise InputError(f"{self.path}: relocation against {symbol.name!r} at slot {slot} is not supported")
 
     def entries(self) -> tuple[dict[str, int], dict[str, str]]:
-        """Return the programs with their first slots, and their sections: `xdp...`, else `prog`, else `.text`."""
-        functions = [one for one in self.symbols if one.section in self.base and one.name and one.kind == FUNC]
-        start = {one.name: self.base[one.section] + one.value // 8 for one in functions}
-        section_of = {one.name: self.sections[one.section].name for one in functions}
-        called = {k + 1 + one.imm for k, one in enumerate(self.code) if (one.opcode, one.src) == (isa.CALL, isa.LOCAL)}
+        """Return the first slot and the section of each program: those in `xdp...`, else `prog`, else `.text`."""
+        functions = [
+            symbol for symbol in self.symbols if symbol.section in self.base and symbol.name and symbol.kind == FUNC
+        ]
+        start = {symbol.name: self.base[symbol.section] + symbol.value // 8 for symbol in functions}
+        section_of = {symbol.name: self.sections[symbol.section].name for symbol in functions}
+        called = {
+            slot + 1 + instruction.imm
+            for slot, instruction in enumerate(self.code)
+            if (instruction.opcode, instruction.src) == (isa.CALL, isa.LOCAL)
+        }
         for pattern in ("xdp.*", "prog", r"\.text"):
             chosen = [name for name in start if re.fullmatch(pattern, section_of[name]) and start[name] not in called]
             if chosen:
@@ -206,13 +222,13 @@ class _Object:
         raise InputError(f"{self.path}: has no XDP program; its sections are {sections}")
 
     def program(self, name: str | None) -> Program:
-        """Return one program of the object, checked."""
+        """Return one program of the object; creating it checks its code."""
         entries, section_of = self.entries()
         if name is None and len(entries) > 1:
             raise InputError(
                 f"{self.path}: has several programs; choose one with --section or section=: {', '.join(entries)}"
             )
-        in_section = [one for one in entries if section_of[one] == name]
+        in_section = [entry for entry in entries if section_of[entry] == name]
         selected = next(iter(entries)) if name is None else in_section[0] if len(in_section) == 1 else name
         return Program(self.path, selected, tuple(self.code), entries, tuple(self.maps), self.lines, self.unresolved)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Helper(NamedTuple):
-    """A helper that the interpreter runs: its name without `bpf_`, how many arguments it reads."""
+    """A helper that the interpreter runs: its name without `bpf_`, its number of arguments."""
 
     name: str
     arguments: int
@@ -66,19 +66,19 @@ NAMES = re.findall(
 
 
 def helper_name(number: int) -> str:
-    """Return a helper's name as the kernel has it, with its number where it is not run here."""
+    """Return the kernel's name of a helper, with its number if the interpreter does not run it."""
     if number in HELPERS:
         return HELPERS[number].name
     return f"{NAMES[number]} ({number})" if 0 < number < len(NAMES) else str(number)
 
 
 def refusal(number: int) -> str | None:
-    """Say why a helper cannot be called, None where it can; the message names the nearest helpers that can."""
+    """Return why a helper cannot be called, with the nearest supported helpers; None if it can be called."""
     if number in HELPERS:
         return None
     if not 0 < number < len(NAMES):
         return f"helper {number} is unknown; the kernel has helpers 1 to {len(NAMES) - 1}"
-    supported = [one.name for one in HELPERS.values()]
+    supported = [helper.name for helper in HELPERS.values()]
     near = get_close_matches(NAMES[number], supported, cutoff=0.6)
-    known = f"nearest: {', '.join(near)}" if near else f"supported: {', '.join(supported)}"
-    return f"helper {helper_name(number)} is not supported; {known}"
+    advice = f"nearest: {', '.join(near)}" if near else f"supported: {', '.join(supported)}"
+    return f"helper {helper_name(number)} is not supported; {advice}"

@@ -1,6 +1,6 @@
-"""The Linux kernel as an interpreter: loads a program and runs it on packets by BPF_PROG_TEST_RUN (bpf(2), as root).
+"""Loads a program into the Linux kernel and runs it on packets by BPF_PROG_TEST_RUN (bpf(2), as root).
 
-Only for x86-64 and arm64 Linux; maps are created anew for each `LinuxProgram`, and end with it.
+Only for x86-64 and arm64 Linux. Each `LinuxProgram` has its own maps, which it closes at the end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONTEXT_BYTES = 24  # struct xdp_md
 
 
 def _bpf(command: int, *parts: bytes) -> int:
-    """Call bpf(2) with the fields of its attributes; raises OSError."""
+    """Call bpf(2) with attributes packed from `parts` and return its result; raises OSError."""
     number = _SYSCALLS.get(platform.machine())
     if number is None or platform.system() != "Linux":
         raise InputError(f"programs run live on Linux on {' and '.join(_SYSCALLS)}, this is {platform.platform()}")
@@ -40,11 +40,11 @@ def _bpf(command: int, *parts: bytes) -> int:
 
 
 def is_available() -> bool:
-    """Say whether this process may load and run programs in the kernel."""
+    """Return whether this process may load and run programs in the kernel."""
     code = isa.Instruction(0xB7, imm=2), isa.Instruction(isa.EXIT)
     try:
-        with LinuxProgram(Program("probe", "main", code, {"main": 0})) as one:
-            return one.run(bytes(14))[0] == 2
+        with LinuxProgram(Program("probe", "main", code, {"main": 0})) as probe:
+            return probe.run(bytes(14))[0] == 2
     except (OSError, InputError):
         return False
 
@@ -52,8 +52,8 @@ def is_available() -> bool:
 class LinuxProgram:
     """A program loaded into the kernel with its maps; use it in a `with` block.
 
-    maps: first contents, as for `npexplore.programs.run`. Raises OSError where the kernel does not allow it, InputError
-    with the verifier's last lines where it refuses the program.
+    maps: initial contents, as for `npexplore.programs.run`. Raises OSError if this process may not load programs, and
+    InputError with the verifier's last lines if the kernel refuses the program.
     """
 
     def __init__(self, program: Program, maps: Mapping[str, Mapping[bytes, bytes]] | None = None) -> None:
@@ -63,17 +63,20 @@ class LinuxProgram:
         self.cpus = _possible_cpus()
         self.maps: dict[int, int] = {}  # number of a map -> its file
         try:
-            for number, one in program.used_maps.items():
-                flags = 1 if one.kind == LPM_TRIE else 0
-                entries = one.max_entries or (self.cpus if one.kind == PERF_EVENTS else 0)
+            for number, definition in program.used_maps.items():
+                flags = 1 if definition.kind == LPM_TRIE else 0
+                entries = definition.max_entries or (self.cpus if definition.kind == PERF_EVENTS else 0)
                 self.maps[number] = self._open(
-                    MAP_CREATE, struct.pack("<IIIII", one.kind, one.key_bytes, one.value_bytes, entries, flags)
+                    MAP_CREATE,
+                    struct.pack(
+                        "<IIIII", definition.kind, definition.key_bytes, definition.value_bytes, entries, flags
+                    ),
                 )
-                self._read(number, one)
-                if one.initial is not None:
-                    self._update(self.maps[number], bytes(4), one.initial.ljust(one.value_bytes, b"\0"))
+                self._read(number, definition)
+                if definition.initial is not None:
+                    self._update(self.maps[number], bytes(4), definition.initial.ljust(definition.value_bytes, b"\0"))
             for name, contents in (maps or {}).items():
-                number = next(k for k, one in program.used_maps.items() if one.name == name)
+                number = next(index for index, definition in program.used_maps.items() if definition.name == name)
                 for key, value in contents.items():
                     self._put(number, key, value)
             self.file = self._load(program)
@@ -88,14 +91,14 @@ class LinuxProgram:
         self.close()
 
     def close(self) -> None:
-        """Take program and maps out of the kernel."""
+        """Unload the program and its maps."""
         while self.readers:
             self.readers.pop().close()
         while self.files:
             os.close(self.files.pop())
 
     def _read(self, number: int, one: MapDefinition) -> None:
-        """Open readers of what a map hands out, which empty it behind each run."""
+        """Open the readers of an output map (ring buffer, perf events), which empty it after each run."""
         if one.kind == RINGBUF:
             self.readers.append(RingReader(self.maps[number]))
         elif one.kind == PERF_EVENTS:
@@ -105,9 +108,9 @@ class LinuxProgram:
                 self._update(self.maps[number], cpu.to_bytes(4, "little"), reader.file.to_bytes(4, "little"))
 
     def run(self, packet: bytes, repeat: int = 1, interface: int = 0) -> tuple[int, bytes, int]:
-        """Return verdict, metadata and packet afterwards, and nanoseconds a repeat; raises OSError below 14 bytes.
+        """Return the verdict, the metadata and packet after the run, and nanoseconds per repetition.
 
-        interface: on which it comes (0: any), one of the namespace of the calling thread.
+        interface: the receiving interface in the calling thread's namespace (0: any). Raises OSError below 14 bytes.
         """
         out = ctypes.create_string_buffer(MAX_OUT)
         data = ctypes.create_string_buffer(packet, len(packet))
@@ -127,11 +130,13 @@ class LinuxProgram:
         return verdict, out.raw[:length], duration
 
     def contents(self, name: str, cpu: int = 0) -> dict[bytes, bytes]:
-        """Return what is in a map: key -> value; of per-CPU maps one processor's; {} for kinds without a list."""
-        number, one = next((k, one) for k, one in self.program.used_maps.items() if one.name == name)
-        if one.kind in (PROG_ARRAY, PERF_EVENTS, XSKMAP, RINGBUF):
+        """Return the contents of a map (per-CPU: of processor cpu), key -> value; {} for maps without listed keys."""
+        number, definition = next(
+            (index, definition) for index, definition in self.program.used_maps.items() if definition.name == name
+        )
+        if definition.kind in (PROG_ARRAY, PERF_EVENTS, XSKMAP, RINGBUF):
             return {}
-        return dict(self._entries(self.maps[number], one, cpu))
+        return dict(self._entries(self.maps[number], definition, cpu))
 
     def _entries(self, file: int, one: MapDefinition, cpu: int) -> Iterator[tuple[bytes, bytes]]:
         key, following = b"", ctypes.create_string_buffer(one.key_bytes)
@@ -149,18 +154,18 @@ class LinuxProgram:
                 _bpf(
                     MAP_LOOKUP, struct.pack("<IxxxxQQQ", file, ctypes.addressof(following), ctypes.addressof(value), 0)
                 )
-            except FileNotFoundError:  # an empty place of an array of targets
+            except FileNotFoundError:  # an empty entry of a devmap or cpumap
                 continue
             begin = cpu * step if one.kind in PER_CPU else 0
             yield key, value.raw[begin : begin + one.value_bytes]
 
     def _put(self, number: int, key: bytes, value: bytes) -> None:
-        one = self.program.maps[number]
-        if one.kind == PROG_ARRAY:
+        definition = self.program.maps[number]
+        if definition.kind == PROG_ARRAY:
             entry = value.decode()
-            other = Program(self.program.path, entry, self.program.code, self.program.entries, self.program.maps)
-            value = self._load(other).to_bytes(4, "little")
-        if one.kind in PER_CPU:
+            target = Program(self.program.path, entry, self.program.code, self.program.entries, self.program.maps)
+            value = self._load(target).to_bytes(4, "little")
+        if definition.kind in PER_CPU:
             value = value.ljust(-(-len(value) // 8) * 8, b"\0") * self.cpus
         self._update(self.maps[number], key, value)
 
@@ -188,7 +193,7 @@ class LinuxProgram:
             raise InputError(f"{program.path}: the kernel refuses {program.name!r}: {' / '.join(lines)}") from error
 
     def _linked(self, program: Program) -> list[isa.Instruction]:
-        """Return the functions of a program, its first in front, with files in the place of map numbers."""
+        """Return the slots of a program's functions, its entry first, with map numbers replaced by file descriptors."""
         reached = reachable(program, tail_calls=False)
         slots = sorted(reached | {slot + 1 for slot in reached if program.code[slot].opcode == isa.LDDW})
         calls = {
@@ -197,22 +202,22 @@ class LinuxProgram:
         starts = sorted({program.entry} | {slot + 1 + program.code[slot].imm for slot in calls})
         function = {slot: max(start for start in starts if start <= slot) for slot in slots}
         order = sorted(slots, key=lambda slot: (function[slot] != program.entry, slot))
-        place = {slot: number for number, slot in enumerate(order)}
+        new_slot = {slot: number for number, slot in enumerate(order)}
         code = []
         for slot in order:
-            one = program.code[slot]
+            instruction = program.code[slot]
             if slot in calls:
-                one = one._replace(imm=place[slot + 1 + one.imm] - place[slot] - 1)
-            elif one.opcode == isa.LDDW and one.src in (isa.MAP_HANDLE, isa.MAP_VALUE):
-                one = one._replace(imm=self.maps[one.imm & 0xFFFFFFFF])
+                instruction = instruction._replace(imm=new_slot[slot + 1 + instruction.imm] - new_slot[slot] - 1)
+            elif instruction.opcode == isa.LDDW and instruction.src in (isa.MAP_HANDLE, isa.MAP_VALUE):
+                instruction = instruction._replace(imm=self.maps[instruction.imm & 0xFFFFFFFF])
             elif slot and program.code[slot - 1].opcode == isa.LDDW and program.code[slot - 1].src in (1, 2):
-                one = one._replace(imm=program.code[slot - 1].imm >> 32)
-            code.append(one)
+                instruction = instruction._replace(imm=program.code[slot - 1].imm >> 32)
+            code.append(instruction)
         return code
 
 
 def _possible_cpus() -> int:
-    """Return for how many processors the kernel keeps values of per-CPU maps."""
+    """Return the number of processors for which the kernel keeps values of per-CPU maps."""
     try:
         with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
             return int(file.read().strip().replace("-", ",").split(",")[-1]) + 1

@@ -1,4 +1,4 @@
-"""Programs from object files, from assembler text, from machine code."""
+"""Loads programs from object files, assembler text or machine code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def program(source: str | Path | bytes | Sequence[Instruction], section: str | N
     """Return an eBPF program that can be run on packets.
 
     Args:
-        source: an object file (clang -target bpf), a text of instructions as docs/programs.md has them (a file that
-            ends in .s, or the text itself), machine code as bytes, or a list of instructions.
-        section: the name of a program in the object, or of its section; needed where there are several.
+        source: an object file (clang -target bpf), assembler text as in docs/programs.md (a file that ends in .s, or
+            the text itself), machine code as bytes, or a list of instructions.
+        section: the name of a program in the object, or of its section; required if the object has several programs.
 
     Raises:
-        InputError: no eBPF object, or damaged; an instruction, helper, map kind or kernel function that is not
+        InputError: not an eBPF object, or damaged; an instruction, helper, map kind or kernel function that is not
             supported, with its slot and source line.
 
     Example:
@@ -48,7 +48,7 @@ def program(source: str | Path | bytes | Sequence[Instruction], section: str | N
 
 
 def _names_a_file(source: str) -> bool:
-    """Say whether a text names a file, in folders whose names may have blanks, and is no text of instructions."""
+    """Return whether a text is a file name (folders may contain blanks) rather than instructions."""
     return "\n" not in source and (" " not in source.strip() or source.endswith((".o", *ASSEMBLER)) or isfile(source))
 
 

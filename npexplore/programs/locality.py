@@ -1,7 +1,7 @@
-"""Which lines of its maps each packet of a capture touches, in the order of the packets: what caches are asked for.
+"""The cache lines of its maps that a program touches for each packet of a capture, in the order of the packets.
 
-The interpreter marks a line of 64 bytes with the packet that touched it last; packets go through it one at a time.
-What a lookup itself reads on its way to an entry is not marked.
+The interpreter marks each 64-byte line with the last packet that touched it; packets are run one at a time. Lines that
+a lookup reads on its way to an entry are not marked.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ def map_touches(
     program: Program, packets: Sequence[bytes], maps: Mapping[str, Contents] | None = None,
     fib: ForwardingTables | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
-    """Return the lines of maps that packets touch, once a packet: packets and addresses; maps: their first contents;
-    fib: the tables that `fib_lookup` asks."""
+    """Return packet numbers and line addresses (bytes) of the map lines touched, each line once per packet.
+
+    maps: initial contents; fib: the tables that `fib_lookup` reads.
+    """
     filled = {
         name: {key: value for key, value in contents.items() if any(value)} for name, contents in (maps or {}).items()
     }
     runner = Runner(program, filled, fib=fib)
-    first = -(-k.MAPS // LINE_BYTES)
-    packet, lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for number, one in enumerate(packets):
-        for _ in of_bytes(runner, [one]):
-            met = np.flatnonzero(runner.stamps[first:] == runner.state[k.PACKET_NUMBER])
-            packet.append(np.full(len(met), number))
-            lines.append((met + first) * LINE_BYTES)
-    return np.concatenate(packet), np.concatenate(lines)
+    first_line = -(-k.MAPS // LINE_BYTES)
+    packet_numbers, addresses = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for number, packet_bytes in enumerate(packets):
+        for _ in of_bytes(runner, [packet_bytes]):
+            touched = np.flatnonzero(runner.stamps[first_line:] == runner.state[k.PACKET_NUMBER])
+            packet_numbers.append(np.full(len(touched), number))
+            addresses.append((touched + first_line) * LINE_BYTES)
+    return np.concatenate(packet_numbers), np.concatenate(addresses)

@@ -1,7 +1,7 @@
-"""A program as the arrays that the kernel runs: code with absolute jumps, memory with map values, hash tables.
+"""Lowers a program to the arrays that the kernel runs: code with absolute jumps, memory with map values, hash tables.
 
-Values of one map lie in a row, `stride` bytes apart; entries of hash tables hold their key in front of the value. Two
-bytes arrays of the kernel cover the whole: `memory`, and `links` for chains, free entries and the order of use.
+The values of a map are stored `stride` bytes apart; an entry of a hash table holds its key before the value. Two arrays
+hold all maps: `memory` (bytes), and `links` (chains, free entries and the order of use).
 """
 
 from __future__ import annotations
@@ -28,23 +28,25 @@ _KINDS = {
     1: k.HASH, 2: k.ARRAY, 3: k.PROGRAMS, 4: k.EVENTS, 5: k.HASH, 6: k.ARRAY, 9: k.LRU, 10: k.LRU, 11: k.LPM,
     14: k.HASH, 16: k.HASH, 17: k.HASH, 25: k.HASH, 27: k.RING,
 }  # fmt: skip
-PROG_ARRAY = 3  # its values are slots of programs, from outside their names
-_DEVICES = (14, 25)  # values begin with the number of the interface that a packet is sent by
-_INDEXED_TARGETS = (4, 14, 16, 17)  # by index: events, and redirect targets, in hash tables since most are empty
+PROG_ARRAY = 3  # users give names of programs as its values; stored are slots
+_DEVICES = (14, 25)  # values begin with the number of the output interface
+_INDEXED_TARGETS = (4, 14, 16, 17)  # keys are indices; stored as hash tables, because most entries are empty
 
 
 class Tables:
-    """The maps of a program in memory: first contents, later changes, what is in them."""
+    """The maps of a program in memory: initial contents, changes, current contents."""
 
     def __init__(self, program: Program, memory_bytes: int, fib: ForwardingTables | None = None) -> None:
         self.program = program
         self.maps = program.used_maps
-        self.number = {one.name: number for number, one in self.maps.items()}
+        self.number = {definition.name: number for number, definition in self.maps.items()}
         self.rows = np.zeros((len(program.maps) + k.FIB_TABLES, k.MAP_COLUMNS), np.int64)
         at, links = k.MAPS, 0
-        fib_maps = {len(program.maps) + n: one for n, one in enumerate(fib.definitions() if fib else [])}
-        for number, one in (self.maps | fib_maps).items():
-            at, links = _place(self.rows[number], one, at, links)
+        fib_maps = {
+            len(program.maps) + index: definition for index, definition in enumerate(fib.definitions() if fib else [])
+        }
+        for number, definition in (self.maps | fib_maps).items():
+            at, links = _place(self.rows[number], definition, at, links)
         total = at + 64
         if total + 4 * links > memory_bytes or total > k.WORD:
             raise InputError(
@@ -56,25 +58,25 @@ class Tables:
             np.ndarray((total - 8,), kind, self.memory, strides=(1,)) for kind in (np.uint16, np.uint32, np.int64)
         )
         self.links = np.full(links + 1, -1, np.int32)
-        for number, one in (self.maps | fib_maps).items():
+        for number, definition in (self.maps | fib_maps).items():
             row = self.rows[number]
             if row[k.NEXT]:
                 self.links[row[k.NEXT] : row[k.NEXT] + row[k.ENTRIES] - 1] = np.arange(1, row[k.ENTRIES])
             if row[k.LENGTHS]:
-                self.links[row[k.LENGTHS] : row[k.LENGTHS] + 8 * one.key_bytes - 31] = 0
-            if one.initial is not None:
-                self.memory[row[k.START] :][: len(one.initial)] = np.frombuffer(one.initial, np.uint8)
+                self.links[row[k.LENGTHS] : row[k.LENGTHS] + 8 * definition.key_bytes - 31] = 0
+            if definition.initial is not None:
+                self.memory[row[k.START] :][: len(definition.initial)] = np.frombuffer(definition.initial, np.uint8)
         for number, contents in zip(fib_maps, fib.contents() if fib else (), strict=True):
             for key, value in contents.items():
                 self._put(number, key, value)
 
     def put(self, name: str, key: bytes, value: bytes) -> None:
-        """Put an entry into a map; raises InputError for a wrong size, or where the map refuses it."""
+        """Put an entry into a map; raises InputError for a wrong size, or if the map refuses the entry."""
         number = self.number[one_of(f"{self.program.path}: map", name, self.number)]
-        one = self.maps[number]
-        for what, got, size in (("key", key, one.key_bytes), ("value", value, one.value_bytes)):
-            if len(got) != size:
-                raise InputError(f"map {name!r}: a {what} has {size} bytes, got {len(got)}: {got.hex()}")
+        definition = self.maps[number]
+        for field, data, size in (("key", key, definition.key_bytes), ("value", value, definition.value_bytes)):
+            if len(data) != size:
+                raise InputError(f"map {name!r}: a {field} has {size} bytes, got {len(data)}: {data.hex()}")
         if error := self._put(number, key, value):
             reasons = {
                 k.E2BIG: "it is full, or the index is too large",
@@ -85,19 +87,19 @@ class Tables:
 
     def _put(self, number: int, key: bytes, value: bytes) -> int:
         """Put an entry into a map; return 0 or a negative error number."""
-        room = np.zeros(len(key) + len(value) + 8, np.uint8)
-        room[: len(key) + len(value)] = np.frombuffer(key + value, np.uint8)
-        # at the packet's place, which is free between packets
+        entry = np.zeros(len(key) + len(value) + 8, np.uint8)
+        entry[: len(key) + len(value)] = np.frombuffer(key + value, np.uint8)
+        # the packet's memory is free between packets
         at = k.PACKET
-        self.memory[at : at + len(room)] = room
+        self.memory[at : at + len(entry)] = entry
         return int(k.put(self.memory, self.any32, self.any64, self.rows, self.links, number, at, at + len(key)))
 
     def contents(self, name: str) -> dict[bytes, bytes]:
-        """Return what is in a map: key -> value; of arrays every entry."""
-        row, one = self.rows[self.number[name]], self.maps[self.number[name]]
+        """Return the contents of a map, key -> value; for arrays, all entries."""
+        row, definition = self.rows[self.number[name]], self.maps[self.number[name]]
         return {
             (key if key is not None else entry.to_bytes(4, "little")): value
-            for entry, key, value in self._entries(row, one)
+            for entry, key, value in self._entries(row, definition)
         }
 
     def _entries(self, row: NDArray[np.int64], one: MapDefinition) -> Iterator[tuple[int, bytes | None, bytes]]:
@@ -119,7 +121,7 @@ class Tables:
 
 
 def _place(row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> tuple[int, int]:
-    """Fill a map's row; return where memory and links are free behind it."""
+    """Fill a map's row with its layout; return the next free positions in memory and links."""
     kind = _KINDS[one.kind]
     hashed = kind in (k.HASH, k.LRU, k.LPM)
     value_at = -(-one.key_bytes // 8) * 8 if hashed else 0
@@ -134,7 +136,7 @@ def _place(row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> t
     row[k.TARGETS] = one.max_entries if one.kind in _INDEXED_TARGETS else 0
     at = -(-(at + entries * stride) // 64) * 64 + 64
     if hashed:
-        links += 1  # place 0 says that there is none
+        links += 1  # link 0 is reserved: it means none
         buckets = 1 << max(1, entries - 1).bit_length()
         row[[k.HEADS, k.BUCKETS, k.NEXT]] = links, buckets, links + buckets
         links += buckets + entries
@@ -148,22 +150,22 @@ def _place(row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> t
 
 
 def lower(program: Program, tables: Tables) -> tuple[NDArray[np.int64], list[int]]:
-    """Return the code that can be reached as the kernel reads it, one row a slot, and the slot of each row."""
+    """Return the reachable code in the kernel's form, one row a slot, and the slot of each row."""
     slots = sorted(reachable(program))
     row_of = {slot: row for row, slot in enumerate(slots)}
     rows = np.zeros((len(slots), 7), np.int64)
     for row, slot in enumerate(slots):
-        one = program.code[slot]
-        columns = _lowered(one, tables.rows)
-        if (away := one.target_offset) is not None:
-            columns[k.TARGET] = row_of[slot + 1 + away]
+        instruction = program.code[slot]
+        columns = _lowered(instruction, tables.rows)
+        if (distance := instruction.target_offset) is not None:
+            columns[k.TARGET] = row_of[slot + 1 + distance]
         for column, value in columns.items():
             rows[row, column] = value
     return rows, slots
 
 
 def _lowered(one: Instruction, maps: NDArray[np.int64]) -> dict[int, int]:
-    """Return the columns of one instruction but for where it jumps to."""
+    """Return the columns of one instruction, except for its jump target."""
     kind, code = one.opcode & 7, one.opcode >> 4
     row: dict[int, int] = {k.DST: one.dst, k.SRC: one.src if one.opcode & 8 else k.IMMEDIATE, k.IMM: one.imm}
     if one.opcode == isa.LDDW:

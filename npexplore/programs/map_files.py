@@ -1,4 +1,4 @@
-"""Contents of maps as text files: one entry a line, a key and a value.
+"""Reads and writes contents of maps as text files: one entry a line, a key and a value.
 
 10.0.0.0/8        3                           a prefix as a key of an lpm_trie; whole numbers little-endian
 10.1.2.3,be16:80  02:00:00:00:00:01,le16:5    parts joined by commas: addresses, MAC addresses, numbers
@@ -21,8 +21,8 @@ _NUMBER = re.compile(r"(?:(be|le)(8|16|32|64):)?(-?\d+|0x[0-9a-fA-F]+)")
 
 
 def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes]:
-    """Return the contents that a file gives a map; raises InputError naming the line."""
-    maps = {one.name: one for one in program.used_maps.values()}
+    """Return the contents for a map from a file; raises InputError naming the line."""
+    maps = {definition.name: definition for definition in program.used_maps.values()}
     definition = maps[one_of(f"{program.path}: map", name, maps)]
     contents: dict[bytes, bytes] = {}
     for number, line in enumerate(text_content(Path(path)).splitlines(), 1):
@@ -41,7 +41,7 @@ def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes
 
 
 def read_named_maps(program: Program, words: Iterable[str]) -> dict[str, dict[bytes, bytes]]:
-    """Return the contents that words NAME=FILE give maps; raises InputError for another form."""
+    """Return contents of maps from arguments NAME=FILE; raises InputError for another form."""
     contents = {}
     for word in words:
         name, equals, path = word.partition("=")
@@ -52,16 +52,16 @@ def read_named_maps(program: Program, words: Iterable[str]) -> dict[str, dict[by
 
 
 def write_map(path: Path, contents: Mapping[bytes, bytes], definition: MapDefinition) -> None:
-    """Write a map's contents in order of their keys, arrays without entries that are 0."""
+    """Write a map's contents in order of their keys; arrays without entries that are 0."""
     is_array = definition.kind_name.endswith("array")
-    shown = sorted((key, value) for key, value in contents.items() if any(value) or not is_array)
-    rows = [f"hex:{key.hex()} hex:{value.hex()}" for key, value in shown]
+    entries = sorted((key, value) for key, value in contents.items() if any(value) or not is_array)
+    rows = [f"hex:{key.hex()} hex:{value.hex()}" for key, value in entries]
     head = f"# {definition.name}: {definition.kind_name}, {len(contents)} entries"
     path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
 
 
 def _bytes(word: str, size: int, where: str) -> bytes:
-    """Return the bytes of a word; a lone number takes the whole size."""
+    """Return the bytes of a word; a single number takes all `size` bytes."""
     parts = word.split(",")
     data = b"".join(_part(part, size if len(parts) == 1 else 4, where) for part in parts)
     if len(data) != size:

@@ -1,4 +1,4 @@
-"""What a run leaves in a folder: captures by verdict, rows, maps before and after, examples of paths, a listing."""
+"""Writes the files of a run: captures by verdict, rows, maps before and after, examples of paths, a listing."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from npexplore.programs.map_files import write_map
 from npexplore.programs.result import ProgramRun, verdict_name
 from npexplore.programs.running import ETHERNET, Batch
 
-MAX_FILES = 64  # captures of verdicts; programs may return any number
+MAX_FILES = 64  # captures; a program may return any number of different verdicts
 
 
 class VerdictCaptures:
-    """Writes packets as they come out, one capture for each verdict; `take` is called with each batch."""
+    """Writes the packets after the program, one capture per verdict; call `take` with each batch."""
 
     def __init__(self, folder: Path, sources: str | Sequence[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,44 +65,44 @@ class VerdictCaptures:
 
 
 def write_tables(run: ProgramRun, folder: Path) -> dict[str, Path]:
-    """Write rows as Parquet, maps before and after, and the listing; return the files by what they are."""
+    """Write rows as Parquet, maps before and after, and the listing; return the files by their content."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {"rows": folder / "packets.parquet", "lines": folder / "lines.html"}
     run.to_frame().to_parquet(files["rows"])
     files["lines"].write_text(listing(run), encoding="utf-8")
-    for one in run.program.used_maps.values():
+    for definition in run.program.used_maps.values():
         for when, contents in (("before", run.before), ("after", run.maps)):
-            files[f"map {one.name} {when}"] = folder / f"{one.name.strip('.')}.{when}.txt"
-            write_map(files[f"map {one.name} {when}"], contents[one.name], one)
+            files[f"map {definition.name} {when}"] = folder / f"{definition.name.strip('.')}.{when}.txt"
+            write_map(files[f"map {definition.name} {when}"], contents[definition.name], definition)
     return files
 
 
 def write_examples(run: ProgramRun, source: Files, path: Path) -> None:
-    """Write the example packet of each path as it comes in, the most frequent path first."""
-    order = [one["example"] for one in run.paths]
-    held: dict[int, tuple[int, bytes]] = {}
-    first = 0
+    """Write the example packet of each path as it was before the program, most frequent path first."""
+    order = [path_row["example"] for path_row in run.paths]
+    examples: dict[int, tuple[int, bytes]] = {}
+    first_row = 0
 
-    def copies(table: PacketTable, data: NDArray[np.uint8], base: int) -> dict[int, tuple[int, bytes]]:
-        rows = [number - first for number in order if first <= number < first + table.rows]
+    def examples_of(table: PacketTable, data: NDArray[np.uint8], base: int) -> dict[int, tuple[int, bytes]]:
+        rows = [number - first_row for number in order if first_row <= number < first_row + table.rows]
         begins, lengths, times = table["position"] - base, table["captured"], table["t_ns"]
         return {
-            first + row: (int(times[row]), data[begins[row] : begins[row] + int(lengths[row])].tobytes())
+            first_row + row: (int(times[row]), data[begins[row] : begins[row] + int(lengths[row])].tobytes())
             for row in rows
         }
 
-    for table, copied in open_captures(source).each(copies):
-        held |= copied
-        first += table.rows
-    write_frames(path, [held[number][1] for number in order], [held[number][0] for number in order])
+    for table, copied in open_captures(source).each(examples_of):
+        examples |= copied
+        first_row += table.rows
+    write_frames(path, [examples[number][1] for number in order], [examples[number][0] for number in order])
 
 
 def listing(run: ProgramRun) -> str:
-    """Return an HTML page with the lines of the source and their shares of all instructions."""
+    """Return an HTML page with the source lines and their shares of all instructions."""
     rows = "".join(
-        f'<tr><td>{100 * one["share"]:.1f} %</td><td>{one["instructions"]:,}</td><td><meter value="{one["share"]:.4f}">'
-        f"</meter></td><td><code>{escape(one['line'])}</code></td></tr>"
-        for one in run.lines()
+        f'<tr><td>{100 * row["share"]:.1f} %</td><td>{row["instructions"]:,}</td><td><meter value="{row["share"]:.4f}">'
+        f"</meter></td><td><code>{escape(row['line'])}</code></td></tr>"
+        for row in run.lines()
     )
     title = escape(f"{run.program.name}: {len(run):,} packets")
     head = "<tr><th>share</th><th>instructions</th><th></th><th>line</th></tr>"

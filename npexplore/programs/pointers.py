@@ -1,7 +1,7 @@
-"""Which registers of an eBPF program hold pointers, and to what: one pass over its code, in the order jumps go.
+"""Finds the registers of an eBPF program that hold pointers, in one pass over its code along its jumps.
 
-A program that the kernel's verifier takes has one kind of pointer in a register that an instruction uses, so the first
-way to an instruction tells it.
+The kernel's verifier only accepts programs in which a register that an instruction uses always holds the same kind of
+pointer, so one path to each instruction is enough.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RETURNS_VALUE = 1  # helper map_lookup_elem
 
 
 class Pointer(NamedTuple):
-    """A pointer: what it points into, its constant offset there, and which unknown offset was added (0: none)."""
+    """A pointer: the region, the constant offset in it, and the number of the unknown offset added to it (0: none)."""
 
     kind: str
     offset: int = 0
@@ -29,28 +29,28 @@ Registers = dict[int, Pointer]
 
 
 def pointers(program: Program) -> dict[int, Registers]:
-    """Return the pointers in registers before each reachable instruction, by slot and register."""
-    known: dict[int, Registers] = {}
-    waiting: list[tuple[int, Registers, dict[int, Pointer]]] = [
+    """Return the pointers in registers before each reachable instruction: slot -> register -> pointer."""
+    pointers_at: dict[int, Registers] = {}
+    pending: list[tuple[int, Registers, dict[int, Pointer]]] = [
         (program.entry, {1: Pointer(CONTEXT), 10: Pointer(STACK)}, {})
     ]
-    while waiting:
-        slot, registers, spilled = waiting.pop()
-        if slot in known:
+    while pending:
+        slot, registers, spilled = pending.pop()
+        if slot in pointers_at:
             continue
-        known[slot] = dict(registers)
-        one, after = program.code[slot], dict(registers)
+        pointers_at[slot] = dict(registers)
+        instruction, after = program.code[slot], dict(registers)
         spilled = dict(spilled)
-        _step(one, slot, after, spilled)
-        if (away := one.target_offset) is not None:
-            waiting.append((slot + 1 + away, after, spilled))
-        if one.opcode not in (isa.JA, isa.JA32, isa.EXIT):
-            waiting.append((slot + (2 if one.opcode == isa.LDDW else 1), after, spilled))
-    return known
+        _step(instruction, slot, after, spilled)
+        if (distance := instruction.target_offset) is not None:
+            pending.append((slot + 1 + distance, after, spilled))
+        if instruction.opcode not in (isa.JA, isa.JA32, isa.EXIT):
+            pending.append((slot + (2 if instruction.opcode == isa.LDDW else 1), after, spilled))
+    return pointers_at
 
 
 def _step(one: Instruction, slot: int, registers: Registers, spilled: dict[int, Pointer]) -> None:
-    """Change registers as an instruction does."""
+    """Update the registers and spilled pointers by one instruction."""
     kind, code, by_register = one.opcode & 7, one.opcode & 0xF0, bool(one.opcode & 8)
     if one.opcode == isa.LDDW:
         registers.pop(one.dst, None)
@@ -83,18 +83,18 @@ def _step(one: Instruction, slot: int, registers: Registers, spilled: dict[int, 
 def _arithmetic(
     one: Instruction, slot: int, registers: Registers, *, wide: bool, code: int, by_register: bool
 ) -> None:  # fmt: skip
-    mine, other = registers.get(one.dst), registers.get(one.src) if by_register else None
+    destination, source = registers.get(one.dst), registers.get(one.src) if by_register else None
     registers.pop(one.dst, None)
     if not wide:
         return
-    if code == 0xB0 and other is not None:
-        registers[one.dst] = other
+    if code == 0xB0 and source is not None:
+        registers[one.dst] = source
     elif code == 0x00:
-        pointer = mine or other
-        if pointer is not None and not (mine and other):
+        pointer = destination or source
+        if pointer is not None and not (destination and source):
             moved = (
                 pointer._replace(base=slot + 1) if by_register else pointer._replace(offset=pointer.offset + one.imm)
             )
             registers[one.dst] = moved
-    elif code == 0x10 and mine is not None and not by_register:
-        registers[one.dst] = mine._replace(offset=mine.offset - one.imm)
+    elif code == 0x10 and destination is not None and not by_register:
+        registers[one.dst] = destination._replace(offset=destination.offset - one.imm)

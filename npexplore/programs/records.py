@@ -1,4 +1,4 @@
-"""What a loaded eBPF program is: its code, its maps, where its lines come from."""
+"""A loaded eBPF program: its code, its maps, its source lines, and the check that it can run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAP_KINDS = {
     1: "hash", 2: "array", 3: "prog_array", 4: "perf_event_array", 5: "percpu_hash", 6: "percpu_array", 9: "lru_hash",
     10: "lru_percpu_hash", 11: "lpm_trie", 14: "devmap", 16: "cpumap", 17: "xskmap", 25: "devmap_hash", 27: "ringbuf",
 }  # fmt: skip
-MAX_ENTRIES, PAGE_BYTES = 1 << 28, 4096  # of a map here; of the kernel's memory
+MAX_ENTRIES, PAGE_BYTES = 1 << 28, 4096  # limit of entries of a map; page size of the kernel
 OTHER_MAP_KINDS = {
     7: "stack_trace", 8: "cgroup_array", 12: "array_of_maps", 13: "hash_of_maps", 15: "sockmap", 18: "sockhash",
     22: "queue", 23: "stack", 24: "sk_storage", 26: "struct_ops", 30: "bloom_filter", 33: "arena",
@@ -33,7 +33,7 @@ OTHER_MAP_KINDS = {
 @dataclass(frozen=True)
 class MapDefinition:
     """A map as declared: kind (a number of MAP_KINDS), sizes in bytes; `initial`: contents of a data section,
-    completed by zeros.
+    padded with zeros.
 
     Example:
         >>> from npexplore.programs import MapDefinition
@@ -51,13 +51,13 @@ class MapDefinition:
 
     @property
     def kind_name(self) -> str:
-        """The kind in words."""
+        """The kernel's name of the kind."""
         return MAP_KINDS.get(self.kind) or OTHER_MAP_KINDS.get(self.kind) or f"kind {self.kind}"
 
 
 @dataclass(frozen=True)
 class SourceLine:
-    """Where an instruction comes from: file, line number, the line's text.
+    """The source of an instruction: file, line number, text of the line.
 
     Example:
         >>> from npexplore.programs import SourceLine
@@ -78,9 +78,9 @@ class SourceLine:
 class Program:
     """An eBPF program that can be run on packets.
 
-    code: the slots of all functions of its object; entries: its programs, name -> first slot; name: the one that runs;
-    lines: slot -> source line, from there on. Every instruction that can be reached is checked: what the interpreter
-    cannot run raises InputError with its slot and line.
+    code: the slots of all functions of its object; entries: its programs, name -> first slot; name: the program that
+    runs; lines: first slot of a source line -> source line. All reachable instructions are checked: one that the
+    interpreter cannot run raises InputError with its slot and line.
 
     Example:
         >>> import npexplore as npx
@@ -95,7 +95,9 @@ class Program:
     entries: Mapping[str, int]
     maps: tuple[MapDefinition, ...] = ()
     lines: Mapping[int, SourceLine] = field(default_factory=dict, repr=False)
-    unresolved: Mapping[int, str] = field(default_factory=dict, repr=False)  # slot -> what only a running kernel has
+    unresolved: Mapping[int, str] = field(
+        default_factory=dict, repr=False
+    )  # slot -> reason why it needs a running kernel
 
     def __post_init__(self) -> None:
         one_of(f"{self.path}: program", self.name, self.entries)
@@ -112,28 +114,28 @@ class Program:
 
     @property
     def helpers(self) -> dict[str, int]:
-        """The helpers that it may call: name -> places in the code."""
-        calls = [self.code[k] for k in sorted(reachable(self)) if self.code[k].opcode == isa.CALL]
+        """The helpers that the program may call: name -> number of calls in the code."""
+        calls = [self.code[slot] for slot in sorted(reachable(self)) if self.code[slot].opcode == isa.CALL]
         counts: dict[str, int] = {}
-        for one in calls:
-            if one.src == isa.HELPER:
-                counts[helper_name(one.imm)] = counts.get(helper_name(one.imm), 0) + 1
+        for call in calls:
+            if call.src == isa.HELPER:
+                counts[helper_name(call.imm)] = counts.get(helper_name(call.imm), 0) + 1
         return counts
 
     @property
     def used_maps(self) -> dict[int, MapDefinition]:
-        """The maps that the program's code names, by their number."""
-        loads = [self.code[k] for k in reachable(self) if self.code[k].opcode == isa.LDDW]
-        numbers = {one.imm & 0xFFFFFFFF for one in loads if one.src in (isa.MAP_HANDLE, isa.MAP_VALUE)}
+        """The maps that the program's code uses, by their number."""
+        loads = [self.code[slot] for slot in reachable(self) if self.code[slot].opcode == isa.LDDW]
+        numbers = {load.imm & 0xFFFFFFFF for load in loads if load.src in (isa.MAP_HANDLE, isa.MAP_VALUE)}
         return {number: self.maps[number] for number in sorted(numbers)}
 
     def line_at(self, slot: int) -> SourceLine | None:
-        """Return the source line that an instruction comes from, None where it is not known."""
-        place = bisect_right(self._line_starts, slot)
-        return self.lines[self._line_starts[place - 1]] if place else None
+        """Return the source line of an instruction, None if it is not known."""
+        following = bisect_right(self._line_starts, slot)
+        return self.lines[self._line_starts[following - 1]] if following else None
 
     def place(self, slot: int) -> str:
-        """Return an instruction's number, text and source line, as messages have them."""
+        """Return an instruction's number, text and source line, for messages."""
         line = self.line_at(slot)
         return f"instruction {slot} ({isa.text(self.code[slot])})" + (f" at {line}" if line else "")
 
@@ -148,47 +150,56 @@ class Program:
         reached = reachable(self)
         return {
             "program": self.name, "file": self.path, "programs": list(self.entries), "instructions": len(reached),
-            "helpers": self.helpers, "source_lines": len({self.line_at(k) for k in reached} - {None}),
+            "helpers": self.helpers, "source_lines": len({self.line_at(slot) for slot in reached} - {None}),
             "maps": [
-                {"name": one.name, "kind": one.kind_name, "key_bytes": one.key_bytes, "value_bytes": one.value_bytes,
-                 "max_entries": one.max_entries} for one in self.used_maps.values()
+                {"name": table.name, "kind": table.kind_name, "key_bytes": table.key_bytes,
+                 "value_bytes": table.value_bytes, "max_entries": table.max_entries}
+                for table in self.used_maps.values()
             ],
         }  # fmt: skip
 
 
 def successors(program: Program, slot: int) -> list[int]:
-    """Return the slots that may be run after an instruction; of a local call, its subprogram and the return."""
-    one = program.code[slot]
-    behind = [] if one.opcode in (isa.JA, isa.JA32, isa.EXIT) else [slot + (2 if one.opcode == isa.LDDW else 1)]
-    return behind if one.target_offset is None else [*behind, slot + 1 + one.target_offset]
+    """Return the slots that may run after an instruction; after a local call, its subprogram and the next slot."""
+    instruction = program.code[slot]
+    next_slots = (
+        []
+        if instruction.opcode in (isa.JA, isa.JA32, isa.EXIT)
+        else [slot + (2 if instruction.opcode == isa.LDDW else 1)]
+    )
+    return next_slots if instruction.target_offset is None else [*next_slots, slot + 1 + instruction.target_offset]
 
 
 def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
-    """Return the slots that execution may come to: by jumps, calls, and tail calls, which may go to any program."""
-    waiting = [program.entry]
+    """Return the slots that execution may reach by jumps, calls, and tail calls (which may enter any program)."""
+    pending = [program.entry]
     reached: set[int] = set()
-    while waiting:
-        slot = waiting.pop()
+    while pending:
+        slot = pending.pop()
         if slot in reached:
             continue
         if not 0 <= slot < len(program.code):
             raise InputError(f"{program.path}: a program begins at slot {slot}, its code has {len(program.code)} slots")
         reached.add(slot)
-        one = program.code[slot]
+        instruction = program.code[slot]
         for following in successors(program, slot):
             if not 0 <= following < len(program.code):
                 raise InputError(
                     f"{program.path}: the next instruction would be {following}, outside the code of "
                     f"{len(program.code)} slots: {program.place(slot)}"
                 )
-            waiting.append(following)
-        if tail_calls and one.opcode == isa.CALL and (one.src, one.imm) == (isa.HELPER, TAIL_CALL):
-            waiting += program.entries.values()
+            pending.append(following)
+        if (
+            tail_calls
+            and instruction.opcode == isa.CALL
+            and (instruction.src, instruction.imm) == (isa.HELPER, TAIL_CALL)
+        ):
+            pending += program.entries.values()
     return reached
 
 
 def check(program: Program) -> None:
-    """Raise InputError for an endless loop, and for the first instruction, helper or map that does not run here."""
+    """Raise InputError for an endless loop, and for the first instruction, helper or map that is not supported."""
     reached = reachable(program)
     for slot in sorted(reached):
         if reason := program.unresolved.get(slot) or _refusal(program, slot):
@@ -206,12 +217,12 @@ def check(program: Program) -> None:
 
 
 def _broken_size(one: MapDefinition) -> str | None:
-    """Say which rule of the kernel a map's sizes break, None if none."""
+    """Return the kernel's rule that a map's sizes break, None if there is none."""
     if one.kind_name == "perf_event_array":
         return None
     if one.kind_name == "ringbuf":
-        whole = one.max_entries >= PAGE_BYTES and one.max_entries.bit_count() == 1
-        return None if whole else f"a power of two of at least {PAGE_BYTES:,} bytes, got {one.max_entries:,}"
+        is_valid = one.max_entries >= PAGE_BYTES and one.max_entries.bit_count() == 1
+        return None if is_valid else f"a power of two of at least {PAGE_BYTES:,} bytes, got {one.max_entries:,}"
     if not 1 <= one.max_entries <= MAX_ENTRIES:
         return f"from 1 to {MAX_ENTRIES:,} entries, got {one.max_entries:,}"
     if one.value_bytes < 1:
@@ -228,56 +239,60 @@ def _broken_size(one: MapDefinition) -> str | None:
 
 
 def _endless(program: Program, reached: set[int]) -> set[int]:
-    """Return the instructions from which no `exit` of their function is reached."""
-    before: dict[int, list[int]] = {}
+    """Return the instructions from which no `exit` of their function can be reached."""
+    predecessors: dict[int, list[int]] = {}
     for slot in reached:
-        one = program.code[slot]
+        instruction = program.code[slot]
         for following in successors(program, slot):
-            if one.opcode != isa.CALL or following != slot + 1 + one.imm or one.src != isa.LOCAL:
-                before.setdefault(following, []).append(slot)
-    waiting = [slot for slot in reached if program.code[slot].opcode == isa.EXIT]
+            if (
+                instruction.opcode != isa.CALL
+                or following != slot + 1 + instruction.imm
+                or instruction.src != isa.LOCAL
+            ):
+                predecessors.setdefault(following, []).append(slot)
+    pending = [slot for slot in reached if program.code[slot].opcode == isa.EXIT]
     ending: set[int] = set()
-    while waiting:
-        slot = waiting.pop()
+    while pending:
+        slot = pending.pop()
         if slot not in ending:
             ending.add(slot)
-            waiting += before.get(slot, [])
+            pending += predecessors.get(slot, [])
     return reached - ending
 
 
 def _refusal(program: Program, slot: int) -> str | None:
-    """Say why an instruction cannot run, None if it can."""
-    one = program.code[slot]
-    if max(one.dst, one.src) > 10 or (one.dst == 10 and one.opcode & 7 in (isa.LDX, isa.ALU, isa.ALU64)):
+    """Return why an instruction cannot run, None if it can."""
+    code = program.code[slot]
+    if max(code.dst, code.src) > 10 or (code.dst == 10 and code.opcode & 7 in (isa.LDX, isa.ALU, isa.ALU64)):
         return "a register that does not exist, or that is read-only"
-    if one.opcode == isa.LDDW:
+    if code.opcode == isa.LDDW:
         if program.code[slot + 1].opcode:
             return "a 64-bit constant without its second slot"
-        if one.src == isa.FUNCTION:
+        if code.src == isa.FUNCTION:
             return "callbacks (functions passed by pointer) are not supported"
-        if one.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (one.imm & 0xFFFFFFFF) < len(program.maps):
+        if code.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (code.imm & 0xFFFFFFFF) < len(program.maps):
             return "a map that the program does not declare"
-        section = program.maps[one.imm & 0xFFFFFFFF] if one.src == isa.MAP_VALUE else None
-        if section and not 0 <= one.imm >> 32 <= section.value_bytes:
-            return f"place {one.imm >> 32} of {section.name!r}, which has {section.value_bytes} bytes"
-        if not -(1 << 63) <= one.imm < 1 << 63:
+        section = program.maps[code.imm & 0xFFFFFFFF] if code.src == isa.MAP_VALUE else None
+        if section and not 0 <= code.imm >> 32 <= section.value_bytes:
+            return f"place {code.imm >> 32} of {section.name!r}, which has {section.value_bytes} bytes"
+        if not -(1 << 63) <= code.imm < 1 << 63:
             return "a constant of more than 64 bits"
-        return None if one.src in (0, isa.MAP_HANDLE, isa.MAP_VALUE) else f"LDDW of kind {one.src} is not supported"
-    if one.opcode == isa.CALL:
-        if one.src == isa.KERNEL_FUNCTION:
+        return None if code.src in (0, isa.MAP_HANDLE, isa.MAP_VALUE) else f"LDDW of kind {code.src} is not supported"
+    if code.opcode == isa.CALL:
+        if code.src == isa.KERNEL_FUNCTION:
             return "calls of kernel functions (kfuncs) are not supported"
-        if one.src not in (isa.HELPER, isa.LOCAL):
-            return f"CALL of kind {one.src} is not supported"
-        return refusal(one.imm) if one.src == isa.HELPER else None
+        if code.src not in (isa.HELPER, isa.LOCAL):
+            return f"CALL of kind {code.src} is not supported"
+        return refusal(code.imm) if code.src == isa.HELPER else None
     if slot and program.code[slot - 1].opcode == isa.LDDW:
         return "a jump into a 64-bit constant, which takes two slots"
-    if isa.text(one).startswith("opcode") or not _is_defined(one):
-        return f"opcode {one.opcode:#04x} with offset {one.offset} is no instruction of RFC 9669 that is supported"
+    if isa.text(code).startswith("opcode") or not _is_defined(code):
+        return f"opcode {code.opcode:#04x} with offset {code.offset} is no instruction of RFC 9669 that is supported"
     return None
 
 
 def _is_defined(one: Instruction) -> bool:
-    """Is the use of the fields one that RFC 9669 defines?"""
+    """Return whether RFC 9669 defines this use of the fields."""
     kind, code = one.opcode & 7, one.opcode & 0xF0
     if kind in (isa.ALU, isa.ALU64):
         if code == 0xD0:

@@ -1,4 +1,4 @@
-"""What a program did with packets: one row a packet, packets by path, work by source line, contents of maps."""
+"""The result of a program's run: one row a packet, packets by path, work by source line, contents of maps."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ CLASSES = ("alu", "multiply", "divide", "branch", "jump", "load", "store", "atom
 
 
 def verdict_name(number: int) -> str:
-    """Return the name of a verdict; what is none of the kernel's by its number, a fault as `fault`."""
+    """Return the name of a verdict; `fault` for a negative number, the number itself if the kernel has no name."""
     if number < 0:
         return "fault"
     return VERDICTS[number] if number < len(VERDICTS) else f"invalid {number}"
 
 
 def instruction_class(one: Instruction) -> str:
-    """Return the class that an instruction is counted in, one of CLASSES."""
+    """Return the class of an instruction, one of CLASSES."""
     kind, code = one.opcode & 7, one.opcode & 0xF0
     if kind in (isa.ALU, isa.ALU64):
         return {0x20: "multiply", 0x30: "divide", 0x90: "divide"}.get(code, "alu")
@@ -59,9 +59,9 @@ def instruction_class(one: Instruction) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Counts by a packet of each path, shape (paths, instructions): visits, and taken jumps or calls that return no 0.
+    """Counts for a packet of each path, shape (paths, instructions): visits; taken: jumps taken, calls not returning 0.
 
-    called: each call's map; slots: where each instruction stands in the program.
+    called: the map of each call (-1: none); slots: the slot of each instruction in the program.
     """
 
     visits: NDArray[np.int32]
@@ -75,9 +75,9 @@ class Paths:
 class ProgramRun:
     """The result of a run.
 
-    rows: the kernel's counts, one row a packet; before, after: contents of the maps; packets: bytes as they came out,
-    where they were kept; damage: where and why reading the capture ended early; missing: bytes of each packet that the
-    capture does not hold; fib: the tables that `fib_lookup` asked.
+    rows: the kernel's counts, one row a packet; before, maps: contents of the maps before and after; packets: bytes
+    after the program, if kept; damage: where and why reading the capture ended early; missing: bytes of each packet
+    that were not captured; fib: the tables that `fib_lookup` reads.
 
     Example:
         >>> import npexplore as npx
@@ -108,13 +108,15 @@ class ProgramRun:
 
     @property
     def cut(self) -> int:
-        """Packets that the capture's snap length cut: the program saw their captured bytes alone."""
+        """Packets cut by the capture's snap length: the program ran on their captured bytes only."""
         return int(np.count_nonzero(self.missing))
 
     def fault_of(self, packet: int) -> str | None:
-        """Return what went wrong with a packet: instruction, address and source line; None if nothing."""
-        fault, slot, address = (int(self.rows[packet, one]) for one in (k.ROW_FAULT, k.FAULT_SLOT, k.ROW_FAULT_ADDRESS))
-        what = {
+        """Return the fault of a packet (reason, instruction, source line); None if there is none."""
+        fault, slot, address = (
+            int(self.rows[packet, column]) for column in (k.ROW_FAULT, k.FAULT_SLOT, k.ROW_FAULT_ADDRESS)
+        )
+        reason = {
             k.NO_FAULT: None,
             k.BAD_ACCESS: f"access outside packet, stack, context and map values at address {address:#x}",
             k.TOO_LONG: f"more than {self.instruction_limit:,} instructions",
@@ -125,33 +127,35 @@ class ProgramRun:
             k.BAD_RECORD: f"{address:#x} is no reserved record of a ring buffer",
             k.BAD_FLAGS: f"flags {address:#x} of fib_lookup are not supported; supported: 0 and 4 (SKIP_NEIGH)",
         }[fault]
-        return what and f"{what}: {self.program.place(slot)}"
+        return reason and f"{reason}: {self.program.place(slot)}"
 
     @property
     def faults(self) -> list[dict[str, Any]]:
-        """Return each kind of fault: text, packets, the first packet that met it."""
+        """Return each kind of fault: text, packets, the first packet with it."""
         counts: dict[str, list[int]] = {}
         for packet in np.flatnonzero(self.rows[:, k.ROW_FAULT]).tolist():
             counts.setdefault(self.fault_of(packet) or "", []).append(packet)
-        return [{"fault": text, "packets": len(met), "example": met[0]} for text, met in counts.items()]
+        return [{"fault": text, "packets": len(packets), "example": packets[0]} for text, packets in counts.items()]
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a packet, in the order of `capture.packets`: verdict, path, and counts of its work."""
         import pandas as pd
 
         numbers, codes = np.unique(self.rows[:, k.VERDICT], return_inverse=True)
-        verdicts = pd.Categorical.from_codes(codes.ravel(), categories=[verdict_name(int(one)) for one in numbers])
+        verdicts = pd.Categorical.from_codes(
+            codes.ravel(), categories=[verdict_name(int(number)) for number in numbers]
+        )
         columns = {name: self.rows[:, column] for name, column in COLUMNS.items()}
         return pd.DataFrame({"verdict": verdicts, **columns, "missing_bytes": self.missing})
 
     @property
     def paths(self) -> list[dict[str, Any]]:
-        """Return the paths, the most frequent first: packets, work of each of them, the first packet that went so."""
-        numbers, first, counts = np.unique(self.rows[:, k.PATH], return_index=True, return_counts=True)
+        """Return the paths, most frequent first: packets, work of one packet, the first packet of the path."""
+        numbers, first_packets, counts = np.unique(self.rows[:, k.PATH], return_index=True, return_counts=True)
         kinds = [instruction_class(self.program.code[slot]) for slot in self.work.slots]
         rows = []
-        for number, example, packets in zip(numbers.tolist(), first.tolist(), counts.tolist(), strict=True):
-            if number >= len(self.work.visits):  # those that found no place in the table
+        for number, example, packets in zip(numbers.tolist(), first_packets.tolist(), counts.tolist(), strict=True):
+            if number >= len(self.work.visits):  # packets whose path did not fit into the table
                 detail: dict[str, Any] = {"helpers": {}, "classes": {}}
             else:
                 visits = self.work.visits[number]
@@ -166,15 +170,15 @@ class ProgramRun:
                 "instructions": int(row[k.INSTRUCTIONS]), "branches_taken": int(row[k.TAKEN]), **detail,
                 "example": example,
             })  # fmt: skip
-        return sorted(rows, key=lambda one: (-one["packets"], one["path"]))
+        return sorted(rows, key=lambda path: (-path["packets"], path["path"]))
 
     def _helpers(self, visits: NDArray[np.int32], reached: list[int]) -> dict[str, int]:
-        """Return calls by helper, map, and bytes of its key and value."""
+        """Return the number of calls by helper, with the map and the bytes of its key and value."""
         calls: dict[str, int] = {}
         for slot in reached:
-            one = self.program.code[self.work.slots[slot]]
-            if one.opcode == isa.CALL and one.src == isa.HELPER:
-                name, number = helper_name(one.imm), int(self.work.called[slot])
+            instruction = self.program.code[self.work.slots[slot]]
+            if instruction.opcode == isa.CALL and instruction.src == isa.HELPER:
+                name, number = helper_name(instruction.imm), int(self.work.called[slot])
                 if number >= 0:
                     table = self.program.maps[number]
                     name += f" {table.name} ({table.kind_name}, {table.key_bytes}+{table.value_bytes} bytes)"
@@ -182,17 +186,17 @@ class ProgramRun:
         return calls
 
     def totals(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how often all packets visited each instruction, and took its jump (the counts of `Paths`)."""
+        """Return the visits and taken jumps of each instruction (as in `Paths`), summed over all packets."""
         packets = np.bincount(self.rows[:, k.PATH], minlength=len(self.work.visits) + 1)[: len(self.work.visits)]
         return packets.astype(np.int64) @ self.work.visits, packets.astype(np.int64) @ self.work.taken
 
     def line_text(self, row: int) -> str:
-        """Return the source line of an instruction of `Paths`; where no line is known, its number and text."""
+        """Return the source line of an instruction of `Paths`; if no line is known, its number and text."""
         slot = self.work.slots[row]
         return str(self.program.line_at(slot) or f"{slot}: {isa.text(self.program.code[slot])}")
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return source lines (or instructions, where no line is known) with their share of all instructions."""
+        """Return source lines (instructions, if no line is known) with their share of all instructions."""
         visits, _ = self.totals()
         counts: dict[str, int] = {}
         for row in np.flatnonzero(visits).tolist():
@@ -201,7 +205,7 @@ class ProgramRun:
         total = max(1, sum(counts.values()))
         return [
             {"line": text, "instructions": count, "share": count / total}
-            for text, count in sorted(counts.items(), key=lambda one: -one[1])
+            for text, count in sorted(counts.items(), key=lambda item: -item[1])
         ]
 
     def to_dict(self) -> dict[str, Any]:

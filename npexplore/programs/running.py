@@ -1,4 +1,4 @@
-"""A program on many packets: batches through the kernel, rows of counts, outputs, paths."""
+"""Runs a program on many packets in batches and collects rows of counts, outputs and paths."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Contents = Mapping[bytes, bytes]
 
 @dataclass(frozen=True)
 class Batch:
-    """Packets that went through: times, rows of counts (columns of the kernel), bytes afterwards.
+    """Packets after the program: times, rows of counts (columns of the kernel), bytes.
 
-    missing: bytes of each that the capture does not hold (its snap length).
+    missing: bytes of each packet that were not captured (snap length).
     """
 
     t_ns: NDArray[np.int64]
@@ -50,29 +50,29 @@ def run(
     fib: ForwardingTables | None = None, take: Callable[[Batch], None] | None = None,
     wrap: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> ProgramRun:  # fmt: skip
-    """Run a program on every packet, one after the other on one processor; maps keep what a packet leaves in them.
+    """Run a program on every packet in order, on one processor; maps keep their contents between packets.
 
-    Of a packet that the capture's snap length cut the program sees the captured bytes; `ProgramRun.cut` counts those.
+    The program sees the captured bytes of a packet; `ProgramRun.cut` counts the packets cut by the snap length.
 
     Args:
-        program: what `npexplore.program` returned.
+        program: as `npexplore.program` returns it.
         packets: a capture, its path or an open scan of it, or the bytes of each packet.
-        maps: first contents, name -> key -> value as bytes; of a prog_array: index -> a program's name as bytes.
+        maps: initial contents, name -> key -> value as bytes; for a prog_array: index -> a program's name as bytes.
         seed: seed of `get_prandom_u32`.
-        cpu: the processor's number; per-CPU maps hold its values alone.
+        cpu: the processor's number; per-CPU maps hold the values of this processor only.
         interface: `ingress_ifindex` of the context.
         queue: `rx_queue_index` of the context.
-        instruction_limit: instructions of a packet after which it faults; jumps and calls are where it is looked at.
-        memory_bytes: limit for maps and for the table of paths; paths beyond it count as one, the last.
-        keep: keep the packets as they come out (default: where bytes were handed over).
+        instruction_limit: instructions of a packet after which it faults; checked at jumps and calls.
+        memory_bytes: limit for maps and for the table of paths; all paths beyond it count as one path, the last.
+        keep: keep the packets after the program (default: only if packets were passed as bytes).
         plain: registers 1 and 2 hold the packet's address and length instead of the context.
-        contents: read what maps hold before and afterwards; large arrays take long.
-        fib: the tables that `fib_lookup` asks (`npexplore.testing.forwarding_tables`); interface n + 1 is port n.
-        take: is called with each batch, as for writing it.
+        contents: read the contents of maps before and after the run; slow for large arrays.
+        fib: the tables that `fib_lookup` reads (`npexplore.testing.forwarding_tables`); interface n + 1 is port n.
+        take: a function called with each batch, for example to write it.
         wrap: wraps the iteration over the capture, as in a progress bar.
 
     Raises:
-        InputError: a map that is unknown, does not take its contents or is too large; an unreadable capture; a call of
+        InputError: a map that is unknown, refuses its contents or is too large; an unreadable capture; a call of
             fib_lookup without tables.
     """
     runner = Runner(program, maps or {}, seed, cpu, instruction_limit, memory_bytes, plain, fib)
@@ -81,22 +81,24 @@ def run(
     before = {name: tables.contents(name) for name in tables.number} if contents else {}
     rows: list[NDArray[np.int64]] = []
     missing: list[NDArray[np.int64]] = []
-    sent: list[bytes] = []
+    packets_after: list[bytes] = []
     damage: Damage | None = None
     if isinstance(packets, Source):
         with closing(open_captures(packets.path if isinstance(packets, Capture) else packets)) as scan:
             for _, batches in wrap(scan.each(lambda table, data, base: list(_of_table(runner, table, data, base)))):
                 for batch in batches:
-                    _collect(batch, rows, sent, bool(keep), take)
+                    _collect(batch, rows, packets_after, bool(keep), take)
                     missing.append(batch.missing)
             damage = scan.damage
     else:
         for batch in of_bytes(runner, packets):
-            _collect(batch, rows, sent, keep is not False, take)
+            _collect(batch, rows, packets_after, keep is not False, take)
     table = np.concatenate(rows) if rows else np.zeros((0, k.ROW_COLUMNS), np.int64)
     after = {name: tables.contents(name) for name in before}
-    lacking = np.concatenate(missing) if missing else np.zeros(len(table), np.int64)
-    return ProgramRun(program, table, runner.paths(), before, after, sent, damage, instruction_limit, lacking, fib)
+    not_captured = np.concatenate(missing) if missing else np.zeros(len(table), np.int64)
+    return ProgramRun(
+        program, table, runner.paths(), before, after, packets_after, damage, instruction_limit, not_captured, fib
+    )
 
 
 def _collect(
@@ -108,7 +110,7 @@ def _collect(
     if keep:
         begins = batch.rows[:, k.OUT_AT] + batch.rows[:, k.METADATA]
         ends = begins + batch.rows[:, k.LENGTH]
-        sent += [batch.out[a:b].tobytes() for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        sent += [batch.out[begin:end].tobytes() for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
 def _program_value(program: Program, slots: list[int], value: bytes) -> bytes:
@@ -117,10 +119,10 @@ def _program_value(program: Program, slots: list[int], value: bytes) -> bytes:
 
 
 def of_bytes(runner: Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
-    """Run the bytes of packets; yield them in batches."""
+    """Run the program on the bytes of packets and yield the results in batches."""
     for first in range(0, len(packets), BATCH):
         part = packets[first : first + BATCH]
-        lengths = np.array([len(one) for one in part], np.int64)
+        lengths = np.array([len(packet) for packet in part], np.int64)
         data = np.frombuffer(b"".join(part) or b"\0", np.uint8)
         begins = np.cumsum(lengths) - lengths
         yield from runner.go(data, begins, lengths, np.zeros(len(part), np.int64))
@@ -139,7 +141,7 @@ def _of_table(runner: Runner, table: Any, data: NDArray[np.uint8], base: int) ->
 
 
 class Runner:
-    """The arrays of one run; they live on from batch to batch."""
+    """The arrays of one run, which are kept from batch to batch."""
 
     def __init__(
         self, program: Program, maps: Mapping[str, Contents], seed: int = 1, cpu: int = 0,
@@ -150,7 +152,7 @@ class Runner:
         tables = self.tables = Tables(program, memory_bytes, fib)
         self.code, self.slots = lower(program, tables)
         for name, contents in maps.items():
-            is_programs = any(one.name == name and one.kind == PROG_ARRAY for one in program.maps)
+            is_programs = any(definition.name == name and definition.kind == PROG_ARRAY for definition in program.maps)
             for key, value in contents.items():
                 tables.put(name, key, _program_value(program, self.slots, value) if is_programs else value)
         self.state, self.limit, self.plain = state_of(seed, cpu, fib.ports if fib else 0), limit, plain
@@ -162,25 +164,25 @@ class Runner:
         self.ends = np.zeros(2, np.int64)
         self.registers, self.frames = np.zeros(12, np.int64), np.zeros((k.FRAMES, 5), np.int64)
         self.stored = np.zeros(k.FRAMES * k.FRAME, np.uint8)
-        left = memory_bytes - len(tables.memory) - self.stamps.nbytes
-        self.most_paths = max(2, left // (slots * 8 + 24))
+        path_memory = memory_bytes - len(tables.memory) - self.stamps.nbytes
+        self.most_paths = max(2, path_memory // (slots * 8 + 24))
         self.hashes = np.zeros(0, np.int64)
         self.visits = self.takens = np.zeros((0, slots), np.int32)
         self.table = np.zeros(0, np.int32)
 
     def receive(self, interface: int, queue: int) -> None:
-        """Set where the packets that follow come in: `ingress_ifindex` and `rx_queue_index`."""
+        """Set the input of the following packets: `ingress_ifindex` and `rx_queue_index`."""
         self.tables.any32[k.CONTEXT + 12], self.tables.any32[k.CONTEXT + 16] = interface, queue
 
     def go(
         self, data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64],
         times: NDArray[np.int64], missing: NDArray[np.int64] | None = None,
     ) -> Iterator[Batch]:  # fmt: skip
-        """Run the program on packets of `data`, in the order in which they are; missing: bytes that `data` lacks."""
+        """Run the program on packets of `data`, in their order; missing: bytes of each packet that `data` lacks."""
         missing = np.zeros(len(lengths), np.int64) if missing is None else missing
         if len(lengths) and lengths.max() > k.MAX_PACKET:
             raise InputError(f"a packet may have {k.MAX_PACKET} bytes, got one of {lengths.max()}")
-        begins, lengths, times = (np.ascontiguousarray(one, np.int64) for one in (begins, lengths, times))
+        begins, lengths, times = (np.ascontiguousarray(column, np.int64) for column in (begins, lengths, times))
         data = np.ascontiguousarray(data)
         first, tables = 0, self.tables
         while first < len(begins):
@@ -199,25 +201,26 @@ class Runner:
             first = stop
 
     def _make_room(self, paths: int) -> None:
-        """Let the table of paths hold so many, or as many as memory allows."""
+        """Enlarge the table of paths to this number, or to as many as memory allows."""
         size = min(paths, self.most_paths)
         if size <= len(self.hashes):
             return
         size = min(max(size, 2 * len(self.hashes)), self.most_paths)
-        held, slots = int(self.ends[0]), len(self.code)
-        self.hashes = np.concatenate([self.hashes[:held], np.zeros(size - held, np.int64)])
+        count, slots = int(self.ends[0]), len(self.code)
+        self.hashes = np.concatenate([self.hashes[:count], np.zeros(size - count, np.int64)])
         self.visits, self.takens = (
-            np.concatenate([old[:held], np.zeros((size - held, slots), np.int32)]) for old in (self.visits, self.takens)
+            np.concatenate([counts[:count], np.zeros((size - count, slots), np.int32)])
+            for counts in (self.visits, self.takens)
         )
         self.table = np.full(1 << (2 * size).bit_length(), -1, np.int32)
         mask = len(self.table) - 1
-        for number, value in enumerate(self.hashes[:held].tolist()):
+        for number, value in enumerate(self.hashes[:count].tolist()):
             at = value & mask
             while self.table[at] >= 0:
                 at = (at + 1) & mask
             self.table[at] = number
 
     def paths(self) -> Paths:
-        """Return what the packets of each path did."""
-        held = int(self.ends[0])
-        return Paths(self.visits[:held].copy(), self.takens[:held].copy(), self.called, self.slots)
+        """Return the counts of each path."""
+        count = int(self.ends[0])
+        return Paths(self.visits[:count].copy(), self.takens[:count].copy(), self.called, self.slots)

@@ -1,6 +1,6 @@
-"""Which 32-bit results of an eBPF program somebody reads as 64 bits, so that their upper half must be cleared.
+"""Finds the 32-bit results of an eBPF program that are read as 64 bits, so that their upper half must be cleared.
 
-Liveness of upper halves, backwards over the flow graph until nothing changes; what reads 64 bits: Linux,
+Liveness of upper halves, backwards over the flow graph until nothing changes. Instructions that read 64 bits: Linux,
 kernel/bpf/verifier.c, `is_reg64`.
 """
 
@@ -19,35 +19,40 @@ ARGUMENTS = (1, 2, 3, 4, 5)
 
 def needs_clearing(program: Program, reached: Sequence[int]) -> set[int]:
     """Return the slots of 32-bit results whose upper half is read."""
-    after: dict[int, list[int]] = {}
-    before: defaultdict[int, list[int]] = defaultdict(list)
+    successors_of: dict[int, list[int]] = {}
+    predecessors: defaultdict[int, list[int]] = defaultdict(list)
     for slot in reached:
-        one = program.code[slot]
-        ways = [] if one.opcode in (isa.JA, isa.JA32, isa.EXIT) else [slot + (2 if one.opcode == isa.LDDW else 1)]
-        if (away := one.target_offset) is not None:
-            ways.append(slot + 1 + away)
-        after[slot] = ways
-        for way in ways:
-            before[way].append(slot)
+        instruction = program.code[slot]
+        successors = (
+            []
+            if instruction.opcode in (isa.JA, isa.JA32, isa.EXIT)
+            else [slot + (2 if instruction.opcode == isa.LDDW else 1)]
+        )
+        if (distance := instruction.target_offset) is not None:
+            successors.append(slot + 1 + distance)
+        successors_of[slot] = successors
+        for successor in successors:
+            predecessors[successor].append(slot)
     live: dict[int, frozenset[int]] = dict.fromkeys(reached, frozenset())
-    waiting = list(reached)
-    while waiting:
-        slot = waiting.pop()
-        one = program.code[slot]
-        behind = frozenset[int]().union(*(live[way] for way in after[slot]))
-        now = (behind - _written(one)) | _read_whole(one)
-        if now != live[slot]:
-            live[slot] = now
-            waiting += before[slot]
+    pending = list(reached)
+    while pending:
+        slot = pending.pop()
+        instruction = program.code[slot]
+        live_after = frozenset[int]().union(*(live[successor] for successor in successors_of[slot]))
+        live_before = (live_after - _written(instruction)) | _read_whole(instruction)
+        if live_before != live[slot]:
+            live[slot] = live_before
+            pending += predecessors[slot]
     return {
         slot
         for slot in reached
-        if is_32_bits(program.code[slot]) and any(program.code[slot].dst in live[way] for way in after[slot])
+        if is_32_bits(program.code[slot])
+        and any(program.code[slot].dst in live[successor] for successor in successors_of[slot])
     }
 
 
 def is_32_bits(one: Instruction) -> bool:
-    """Does an instruction write a register's lower half alone?"""
+    """Return whether an instruction writes only the lower half of a register."""
     kind = one.opcode & 7
     if kind == isa.LDX:
         return one.opcode & 0x18 != 0x18

@@ -1,7 +1,7 @@
-"""The slowest packets of a program: those of a capture, and packets made from them until they take other paths.
+"""Searches the slowest packets of a program: packets of a capture, and packets generated from them to take other paths.
 
-A packet that takes a new path is kept, as in fuzzing that is led by coverage (M. Zalewski, american fuzzy lop), and
-changed further: bytes, lengths, constants that the program compares with, parts of other packets.
+A packet that takes a new path is kept, as in coverage-guided fuzzing (M. Zalewski, american fuzzy lop), and changed
+further: bytes, lengths, constants that the program compares with, parts of other packets.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from npexplore.programs.records import Program, reachable
 from npexplore.programs.result import VERDICTS, ProgramRun
 from npexplore.programs.running import INSTRUCTION_LIMIT, Contents, Runner, of_bytes
 
-GENERATION = 1000  # packets that run before those with new paths are changed further
-HEAD_BYTES, LONGEST, SHORTEST = 128, 1514, 14  # bytes that are changed, and of frames without check sequence
+GENERATION = 1000  # generated packets that run before new ones are derived from those with new paths
+HEAD_BYTES, LONGEST, SHORTEST = 128, 1514, 14  # bytes that are changed; limits of frames without check sequence
 MOST_CHANGES = 4  # of a packet at once
-FIRST = 16  # packets of most instructions, which are changed more often
+FIRST = 16  # packets with the most instructions, which are changed more often
 
 
 @dataclass(frozen=True)
 class SlowPacket:
-    """The slowest packet of a verdict: its bytes, the program's cycles, whether the capture has such a path."""
+    """The slowest packet of a verdict: its bytes, the program's cycles, whether the capture has its path."""
 
     packet: bytes
     verdict: str
@@ -41,44 +41,47 @@ def slowest(
     program: Program, packets: Sequence[bytes], costs: CostTable, *, maps: Mapping[str, Contents] | None = None,
     generated: int = 100_000, seed: int = 1, fib: ForwardingTables | None = None,
 ) -> list[SlowPacket]:  # fmt: skip
-    """Return the slowest packet of each verdict, the slowest first, of packets seen and of so many made from them.
+    """Return the slowest packet of each verdict, slowest first, among the packets and `generated` ones made from them.
 
-    They run one after the other, the seen ones first; maps keep what a packet leaves in them; fib: the
-    tables that `fib_lookup` asks. Raises InputError for an
-    event without a price; packets on which the program faults are left out.
+    All run in order, first the packets passed; maps keep their contents between packets. fib: the tables that
+    `fib_lookup` reads. Packets on which the program faults are left out. Raises InputError for an event without a cost.
     """
     rng, runner = np.random.default_rng(seed), Runner(program, maps or {}, fib=fib)
     before = {name: runner.tables.contents(name) for name in runner.tables.number}
-    words, places = _constants(program), _places(program)
-    known: dict[tuple[int, int], tuple[bytes, bool]] = {}  # path and verdict -> first packet
-    counted: list[NDArray[np.int64]] = []  # their rows
-    waiting, done, is_seen = [*packets] or [bytes(60)], 0, True
-    while waiting:
-        rows = np.concatenate([batch.rows for batch in of_bytes(runner, waiting)])
-        for packet, row in zip(waiting, rows, strict=True):
+    constants, places = _constants(program), _places(program)
+    first_packets: dict[
+        tuple[int, int], tuple[bytes, bool]
+    ] = {}  # (path, verdict) -> first packet, whether it was passed
+    path_rows: list[NDArray[np.int64]] = []  # rows of these packets
+    pending, done, is_seen = [*packets] or [bytes(60)], 0, True
+    while pending:
+        rows = np.concatenate([batch.rows for batch in of_bytes(runner, pending)])
+        for packet, row in zip(pending, rows, strict=True):
             if row[k.ROW_FAULT] == k.NO_FAULT and 0 <= row[k.VERDICT] < len(VERDICTS):
-                way = (int(row[k.PATH]), int(row[k.VERDICT]))
-                if way not in known:
-                    known[way] = (packet, is_seen)
-                    counted.append(row)
-        order = np.argsort([-row[k.INSTRUCTIONS] for row in counted], kind="stable")
-        parents = [list(known.values())[place][0] for place in order.tolist()]
+                path_and_verdict = (int(row[k.PATH]), int(row[k.VERDICT]))
+                if path_and_verdict not in first_packets:
+                    first_packets[path_and_verdict] = (packet, is_seen)
+                    path_rows.append(row)
+        order = np.argsort([-row[k.INSTRUCTIONS] for row in path_rows], kind="stable")
+        parents = [list(first_packets.values())[place][0] for place in order.tolist()]
         count = min(GENERATION, generated - done) if parents else 0
-        waiting, done, is_seen = [_changed(parents, words, places, rng) for _ in range(count)], done + count, False
-    if not counted:
+        pending, done, is_seen = [_changed(parents, constants, places, rng) for _ in range(count)], done + count, False
+    if not path_rows:
         return []
-    uncut = np.zeros(len(counted), np.int64)
-    run = ProgramRun(program, np.array(counted), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT, uncut, fib)
+    none_missing = np.zeros(len(path_rows), np.int64)
+    run = ProgramRun(
+        program, np.array(path_rows), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT, none_missing, fib
+    )
     cycles = {path: costs.cycles(events) for path, events in costs.events_of(run).items()}
     best: dict[int, SlowPacket] = {}
-    for (path, verdict), (packet, met) in known.items():
+    for (path, verdict), (packet, was_passed) in first_packets.items():
         if path in cycles and (verdict not in best or cycles[path] > best[verdict].cycles):
-            best[verdict] = SlowPacket(packet, VERDICTS[verdict], cycles[path], met)
-    return sorted(best.values(), key=lambda one: -one.cycles)
+            best[verdict] = SlowPacket(packet, VERDICTS[verdict], cycles[path], was_passed)
+    return sorted(best.values(), key=lambda slow_packet: -slow_packet.cycles)
 
 
 def _constants(program: Program) -> list[bytes]:
-    """Return what the program compares with, as bytes in both orders, of one to four bytes."""
+    """Return the constants of the program's comparisons and arithmetic, one to four bytes, in both byte orders."""
     values = {
         program.code[slot].imm & 0xFFFFFFFF
         for slot in reachable(program)
@@ -86,32 +89,32 @@ def _constants(program: Program) -> list[bytes]:
     }
     words = {value.to_bytes(4, "little").rstrip(b"\0") or b"\0" for value in values}
     words |= {value.to_bytes(2, "little") for value in values if value < 1 << 16}
-    return sorted({word for one in words for word in (one, one[::-1])})
+    return sorted({word for sequence in words for word in (sequence, sequence[::-1])})
 
 
 def _places(program: Program) -> list[int]:
-    """Return the bytes of a packet, from its start, that the program reads at places known beforehand."""
+    """Return the offsets in the packet that the program reads at constant positions."""
     types, offsets = pointers(program), set()
     for slot, registers in types.items():
-        one = program.code[slot]
-        base = registers.get(one.src) if one.opcode & 7 == isa.LDX else None
+        instruction = program.code[slot]
+        base = registers.get(instruction.src) if instruction.opcode & 7 == isa.LDX else None
         if base is not None and base.kind == PACKET and not base.base:
-            offsets.add(base.offset + one.offset)
+            offsets.add(base.offset + instruction.offset)
     return sorted(place for place in offsets if 0 <= place < LONGEST)
 
 
 def _changed(
     parents: Sequence[bytes], words: Sequence[bytes], places: Sequence[int], rng: np.random.Generator
 ) -> bytes:
-    """Return a packet with up to four changes, half of them at places that the program reads.
+    """Return a packet with up to four changes, half of them at offsets that the program reads.
 
-    parents: those of most instructions first; each other packet is made from one of the first.
+    parents: packets, those with the most instructions first; every second packet is made from one of the first.
     """
     choice = int(rng.integers(min(len(parents), FIRST) if rng.integers(2) else len(parents)))
     packet = bytearray(parents[choice])
     for _ in range(rng.integers(1, MOST_CHANGES + 1)):
-        known = places and rng.integers(2)
-        at = places[int(rng.integers(len(places)))] if known else int(rng.integers(HEAD_BYTES))
+        at_read_offset = places and rng.integers(2)
+        at = places[int(rng.integers(len(places)))] if at_read_offset else int(rng.integers(HEAD_BYTES))
         at = min(at, len(packet) - 1)
         kind = rng.integers(5)
         if kind == 0:
@@ -122,8 +125,8 @@ def _changed(
             word = words[int(rng.integers(len(words)))]
             packet[at : at + len(word)] = word[: len(packet) - at]
         elif kind == 3:
-            other = parents[int(rng.integers(len(parents)))]
-            packet[at:] = other[at : at + max(len(packet) - at, 1)] or packet[at:]
+            donor = parents[int(rng.integers(len(parents)))]
+            packet[at:] = donor[at : at + max(len(packet) - at, 1)] or packet[at:]
         else:
             length = int(rng.integers(SHORTEST, min(2 * len(packet), LONGEST) + 1))
             packet = bytearray(packet[:length].ljust(length, b"\0"))

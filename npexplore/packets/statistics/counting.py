@@ -156,9 +156,7 @@ class CaptureCounts:
         if not mean:
             return None
         cdf = self.lengths()
-        square_sum = sum(
-            int(length) ** 2 * int(packets) for length, packets in zip(cdf.length_bytes, cdf.packets, strict=True)
-        )
+        square_sum = sum(int(size) ** 2 * int(n) for size, n in zip(cdf.length_bytes, cdf.packets, strict=True))
         return sqrt(max(0, square_sum * self.packets - int(self.totals[rows.BYTES]) ** 2)) / self.packets / mean
 
     def narrow_share(self, cell_bytes: int = 64) -> float | None:
@@ -204,9 +202,7 @@ class CaptureCounts:
             "interarrival_cov": sqrt(variance) / span_ns if gaps > 0 and span_ns > 0 else None,
             "backwards_steps": int(self.totals[rows.BACKWARDS]),
             "hurst": {"value": scaling.hurst, "low": scaling.low, "high": scaling.high} if scaling else None,
-            "index_of_dispersion": [{"bin_s": bin_s, "value": dispersion} for bin_s, dispersion in series.dispersion()]
-            if series
-            else [],
+            "index_of_dispersion": [{"bin_s": w, "value": idc} for w, idc in series.dispersion()] if series else [],
         }
 
     def hurst_counts(self) -> RateSeries | None:
@@ -220,10 +216,8 @@ class CaptureCounts:
         factor = 1
         while factor < len(series.packets) and series.packets.mean() * factor < HURST_PACKETS:
             factor *= 2
-        whole_bins = RateSeries(
-            series.start_ns + series.width_ns, series.width_ns, series.packets[1:-1], series.bytes[1:-1]
-        )
-        return whole_bins.coarser(factor)
+        whole = RateSeries(series.start_ns + series.width_ns, series.width_ns, series.packets[1:-1], series.bytes[1:-1])
+        return whole.coarser(factor)
 
     def hurst(self) -> HurstEstimate | None:
         """Return the Hurst parameter with its 95 % interval, None if the capture is too short for one."""

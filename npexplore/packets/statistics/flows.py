@@ -57,17 +57,10 @@ def flow_table(
     if timeout_s is not None or active_s is not None:
         if (time == NO_TIME).any():
             raise InputError("flows can be split by timeouts only if every packet has a time stamp")
-        idle_ns, life_ns = (
-            FOREVER_NS if limit_s is None else whole_nanoseconds("flow timeout", limit_s)
-            for limit_s in (timeout_s, active_s)
-        )
-        tuples_seen = int(number.max()) + 1 if len(number) else 0
-        last_ns, began_ns, current = (
-            np.zeros(tuples_seen, np.int64),
-            np.zeros(tuples_seen, np.int64),
-            np.full(tuples_seen, -1, np.int64),
-        )
-        number = split_by_timeout(number, time, idle_ns, life_ns, last_ns, began_ns, current)
+        idle, life = (FOREVER_NS if s is None else whole_nanoseconds("flow timeout", s) for s in (timeout_s, active_s))
+        size = int(number.max()) + 1 if len(number) else 0
+        last, began, current = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1, np.int64)
+        number = split_by_timeout(number, time, idle, life, last, began, current)
     frame = pd.DataFrame({"flow": number, "bytes": table["length"][rows].astype(np.int64), "t_ns": time, **tuples})
     frame["packets"] = 1
     grouped = frame.groupby("flow", sort=False)

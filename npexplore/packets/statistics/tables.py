@@ -164,9 +164,7 @@ def hit_ratio_table(table: PacketTable) -> pd.DataFrame:
     rows = []
     for bits, ipv6_bits in PREFIX_BITS:
         locality = destination_locality(table, prefix_bits=bits, ipv6_prefix_bits=ipv6_bits)
-        sizes = sorted(
-            {2**exponent for exponent in range(31) if 2**exponent <= locality.distinct} | {locality.distinct}
-        )
+        sizes = sorted({2**k for k in range(31) if 2**k <= locality.distinct} | {locality.distinct})
         lengths = [f"/{length}" for length, present in ((bits, has_ipv4), (ipv6_bits, has_ipv6)) if present]
         key = "addresses" if bits == 32 else " and ".join(lengths) + " prefixes"
         rows += [(key, size, locality.hit_ratio(size)) for size in sizes]
@@ -242,10 +240,6 @@ def protocol_names() -> dict[int, str]:
 
 def dscp_names() -> dict[int, str]:
     """Return names of code points: CSn (RFC 2474), AFxy (RFC 2597), EF (RFC 3246)."""
-    classes = {8 * class_number: f"CS{class_number}" for class_number in range(8)}
-    assured = {
-        8 * class_number + 2 * precedence: f"AF{class_number}{precedence}"
-        for class_number in range(1, 5)
-        for precedence in range(1, 4)
-    }
+    classes = {8 * x: f"CS{x}" for x in range(8)}
+    assured = {8 * x + 2 * y: f"AF{x}{y}" for x in range(1, 5) for y in range(1, 4)}
     return {**classes, **assured, 46: "EF"}
