@@ -1,4 +1,4 @@
-"""Notebooks and tables to offline HTML: run, figures as divs over one shared plotly.js, one index page.
+"""Makes offline HTML pages from notebooks and tables: figures are divs that one shared plotly.js draws; one index page.
 
 Names are imported on first use, so that a report in which nothing changed loads no plotting library.
 """

@@ -1,4 +1,4 @@
-"""The cross-check as a Markdown page that is committed (reports/accuracy.md): scoreboard, groups, rules, every row."""
+"""Writes the cross-check as Markdown (reports/accuracy.md, committed): scoreboard, groups, rules, every row."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ LEGEND = (
 def accuracy(
     check: Check, ledger: Ledger, solvers: Sequence[Distance] = (), memory: Sequence[Mapping[str, Any]] = ()
 ) -> str:
-    """Return the page; a miss keeps its row and gives its reason.
+    """Return the page as Markdown; a row that is off gives its reason.
 
-    solvers: how close queueing is to simulation. memory: how close the DRAM controller is to other simulators.
+    solvers: distances of queueing from simulation. memory: errors of the DRAM controller against other simulators.
     """
     lines = check.scores()
     text = [HEAD, *_cells(papers(lines)), "", "By group; a claim is a shape, an order, a bound or a band.", ""]
@@ -74,59 +74,61 @@ def _solvers(distances: Sequence[Distance]) -> list[str]:
         "bounds: nine of ten", "latency: median", "worst point",
     )  # fmt: skip
     rows = []
-    for name in dict.fromkeys(one.design for one in distances):
-        for load in dict.fromkeys(one.load for one in distances if one.design == name):
-            mine = [one for one in distances if (one.design, one.load) == (name, load)]
-            near = [one for one in mine if one.distance is not None]
-            far = sorted(near, key=lambda one: abs(one.distance or 0.0))
-            sizes = [abs(one.distance or 0.0) for one in near]
-            waits = [abs(one.latency) for one in near if one.latency is not None]
-            shares = [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9, 1.0])] if near else ["-"] * 3
-            latency = _share(float(np.median(waits))) if waits else "-"
-            shares += _roofline(mine)
-            worst = f"{far[-1].changed or 'as it is'}, {far[-1].packets}" if far else "-"
+    for name in dict.fromkeys(d.design for d in distances):
+        for load in dict.fromkeys(d.load for d in distances if d.design == name):
+            selected = [d for d in distances if (d.design, d.load) == (name, load)]
+            solved = [d for d in selected if d.distance is not None]
+            by_distance = sorted(solved, key=lambda d: abs(d.distance or 0.0))
+            sizes = [abs(d.distance or 0.0) for d in solved]
+            latency_errors = [abs(d.latency) for d in solved if d.latency is not None]
+            shares = [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9, 1.0])] if solved else ["-"] * 3
+            latency = _share(float(np.median(latency_errors))) if latency_errors else "-"
+            shares += _roofline(selected)
+            worst = f"{by_distance[-1].changed or 'as it is'}, {by_distance[-1].packets}" if by_distance else "-"
             load_text = "saturated" if load is None else f"{load:g} of it, Poisson"
-            rows.append([name, load_text, str(len(mine)), str(len(mine) - len(near)), *shares, latency, worst])
-    apart, full = ([np.inf if one.distance is None else abs(one.distance) for one in some]
-                   for some in (distances, [one for one in distances if one.load is None] or distances))  # fmt: skip
-    reached = [_share(value) for some in (apart, full) for value in np.quantile(some, [0.5, 0.9], method="lower")]
+            rows.append(
+                [name, load_text, str(len(selected)), str(len(selected) - len(solved)), *shares, latency, worst]
+            )
+    every, saturated = ([np.inf if d.distance is None else abs(d.distance) for d in subset]
+                   for subset in (distances, [d for d in distances if d.load is None] or distances))  # fmt: skip
+    reached = [_share(value) for part in (every, saturated) for value in np.quantile(part, [0.5, 0.9], method="lower")]
     return [
         "",
         "How near queueing comes to simulation, one knob at a time at its other values (study/checking/solvers.py):",
         "",
         *_table(head, rows),
         "",
-        f"Of all {len(distances)} points {100 * np.isinf(apart).mean():.0f} % are refused "
+        f"Of all {len(distances)} points {100 * np.isinf(every).mean():.0f} % are refused "
         f"(aim: {100 * REFUSED:.0f} %); "
         f"with these as misses the median is {reached[0]} (aim: {100 * MEDIAN:.0f} %), nine of ten: "
         f"{reached[1]} (aim: {100 * NINE_OF_TEN:.0f} %); of the saturated alone {reached[2]} and {reached[3]}: below "
         f"saturation what leaves is what comes. The bounds alone, saturated: {' and '.join(_roofline(distances))}. "
         "Refused:",
         "",
-        *(f"- {reason}" for reason in dict.fromkeys(one.refused for one in distances if one.refused)),
+        *(f"- {reason}" for reason in dict.fromkeys(d.refused for d in distances if d.refused)),
     ]
 
 
 def _roofline(distances: Sequence[Distance]) -> list[str]:
-    """Return the median and nine of ten of the bounds' distances, which saturated points have; dashes for none."""
-    sizes = [abs(one.bounds) for one in distances if one.bounds is not None]
+    """Return the median and the 90th percentile of the bounds' distances (saturated points); dashes without any."""
+    sizes = [abs(distance.bounds) for distance in distances if distance.bounds is not None]
     return [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9])] if sizes else ["-"] * 2
 
 
 def _memory(simulator_rows: Sequence[Mapping[str, Any]]) -> list[str]:
     head = ("simulator", "device", "experiments", "rows", "mean error", "worst", "aim")
     rows = []
-    for one in simulator_rows:
-        missed = abs(one["worst"]) > one["aim"]
-        worst = f"**{100 * one['worst']:+.1f} %**" if missed else f"{100 * one['worst']:+.1f} %"
-        shares = f"{100 * one['mean']:.1f} %", worst, f"{100 * one['aim']:.0f} %"
-        rows.append([one["simulator"], one["device"], one["experiment"], str(one["rows"]), *shares])
+    for row in simulator_rows:
+        misses_aim = abs(row["worst"]) > row["aim"]
+        worst = f"**{100 * row['worst']:+.1f} %**" if misses_aim else f"{100 * row['worst']:+.1f} %"
+        shares = f"{100 * row['mean']:.1f} %", worst, f"{100 * row['aim']:.0f} %"
+        rows.append([row["simulator"], row["device"], row["experiment"], str(row["rows"]), *shares])
     sentence = "The DRAM controller against recorded runs of two simulators (data/dram/simulators.csv), nothing fitted:"
     return ["", sentence, "", *_table(head, rows)]
 
 
 def _share(value: float) -> str:
-    """Return a distance in percent; one that is none, or beyond all measure, in words."""
+    """Return a distance in percent; in words if it is infinite (refused) or at least tenfold."""
     if np.isinf(value):
         return "no distance: refused"
     return f"{100 * value:.1f} %" if value < 10 else "more than tenfold"
@@ -134,16 +136,18 @@ def _share(value: float) -> str:
 
 def _effects(check: Check, ledger: Ledger) -> list[str]:
     rows = []
-    for one in effects(check, ledger):
-        changed = "; ".join(one.changed[:4]) + (f"; {len(one.changed) - 4} more" if len(one.changed) > 4 else "")
-        rows.append((f"`{one.rule}`", one.value, one.other, one.rows, len(one.changed), changed or "-"))
+    for effect in effects(check, ledger):
+        examples = "; ".join(effect.changed[:4]) + (
+            f"; {len(effect.changed) - 4} more" if len(effect.changed) > 4 else ""
+        )
+        rows.append((f"`{effect.rule}`", effect.value, effect.other, effect.rows, len(effect.changed), examples or "-"))
     return _table(("rule", "value", "instead", "rows that hang on it", "verdicts that change", "which"), rows)
 
 
 def _remarks(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a bullet for each paper: its share of numbers within 10 %, its groups without skill."""
-    names = dict.fromkeys(str(one["paper"]) for one in lines)
-    sentences = {name: " ".join(remarks([one for one in lines if one["paper"] == name])) for name in names}
+    """Return a bullet for each paper: its share of numbers within 10 %, and its groups without skill."""
+    names = dict.fromkeys(str(line["paper"]) for line in lines)
+    sentences = {name: " ".join(remarks([line for line in lines if line["paper"] == name])) for name in names}
     return [f"- {name}: {text}" for name, text in sentences.items() if text]
 
 

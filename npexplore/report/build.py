@@ -1,4 +1,4 @@
-"""From notebooks to a folder of offline pages: an index at once, then run what changed and write each page when ready.
+"""Builds a folder of offline pages from notebooks: writes an index at once, runs changed notebooks, writes pages.
 
 As many notebooks run at once as there are cores.
 """
@@ -39,18 +39,18 @@ def build(
     notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False, force: bool = False,
     on_page: Callable[[Path, int, int], None] | None = None,
 ) -> Report:  # fmt: skip
-    """Write one page per notebook and `index.html` into `out`; the index stands before the first notebook runs.
+    """Write one page per notebook and `index.html` into `out`; the index is written before the first notebook runs.
 
     A notebook whose fingerprint has not changed is not run again unless `force`, and a page that is up to date is not
-    written again. The index is written again whenever a page arrives, and when the report is stopped. The page of a
-    failing notebook ends at the failing cell, and the others go on; `raise_for_errors` names what failed.
+    written again. The index is written again whenever a page is ready, and when the report is stopped. The page of a
+    failing notebook ends at the failing cell, and the other notebooks go on; `raise_for_errors` names the failures.
 
     Args:
-        notebooks: what to run, in the order of the index.
+        notebooks: the notebooks, in the order of the index.
         out: the folder to write to.
         single_file: whether each page carries plotly.js.
         force: whether to run every notebook again.
-        on_page: called with the index, then with each page that is written; how many pages stand, and of how many.
+        on_page: called with the path of the index, then of each page; the number of pages ready, and of all pages.
     """
     from npexplore.report.index import Index
     from npexplore.report.pages import page
@@ -61,15 +61,15 @@ def build(
         library(out / "index.html")
     page_cache = Kept(out, single_file=single_file)
     files = [notebook.path for notebook in notebooks]
-    sources, every = {page_of(path): page_cache.source(path) for path in files}, page_cache.sources(files)
-    known = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
-    to_run = [notebook for notebook in notebooks if known[notebook.name] is None]
+    sources, all_sources = {page_of(path): page_cache.source(path) for path in files}, page_cache.sources(files)
+    stored_runs = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
+    to_run = [notebook for notebook in notebooks if stored_runs[notebook.name] is None]
     index = Index(notebooks, out, single_file=single_file)
 
     def write(run: Run) -> None:
         name = page_of(run.notebook.path)
         source = sources[name]
-        if run is not known[run.notebook.name] or not page_cache.good(name, source):
+        if run is not stored_runs[run.notebook.name] or not page_cache.good(name, source):
             write_text(out / name, page(run, single_file=single_file))
             if run.error is None:
                 page_cache.note(name, source, run.seconds)
@@ -92,7 +92,7 @@ def build(
         for name in downloads(notebook.path, single_file):
             (out / name).write_text(as_ipynb(notebook), encoding="utf-8")
             page_cache.note(name, sources[page_of(notebook.path)])
-    for run in known.values():
+    for run in stored_runs.values():
         if run is not None:
             write(run)
     tell(index.path)
@@ -103,37 +103,45 @@ def build(
             index.stop()
             index.write()
             raise
-    runs = tuple(run or ran[name] for name, run in known.items())
+    runs = tuple(run or ran[name] for name, run in stored_runs.items())
     if not any(run.error for run in runs):
         for name in shared_files(single_file):
-            page_cache.note(name, every)
+            page_cache.note(name, all_sources)
     return Report(index.path, runs)
 
 
 def begin_order(notebooks: Sequence[Notebook], page_cache: Kept) -> list[Notebook]:
-    """Return the notebooks in the order in which they are begun: the shortest one about a paper, then longest first."""
+    """Return the notebooks in the order of their start: the shortest one about a paper, then the longest first."""
     longest = longest_first(notebooks, page_cache)
     first = [notebook for notebook in longest if notebook.on_paper][-1:]
     return first + [notebook for notebook in longest if notebook not in first]
 
 
 def longest_first(notebooks: Sequence[Notebook], page_cache: Kept) -> list[Notebook]:
-    """Return the notebooks by how long they ran last, longest first, so that no long one is left for the end.
+    """Return the notebooks by their last run time, longest first, so that no long one is left for the end.
 
-    One that never ran here stands where the seconds noted beside it would put it at this machine's pace, and without
-    such a note where its text's length would.
+    The time of a notebook without a run here is estimated from `seconds.toml` in its folder, scaled to this machine,
+    and without an entry there from the length of its text.
     """
-    sizes = {one.name: float(len("".join(cell.source for cell in one.cells.cells))) for one in notebooks}
-    took = {one.name: seconds for one in notebooks if (seconds := page_cache.seconds(page_of(one.path))) is not None}
-    for guess in (_noted({one.path.parent for one in notebooks}), sizes):
-        both = [name for name in took if guess.get(name)]
-        pace = sum(took[name] for name in both) / sum(guess[name] for name in both) if both else 1.0
-        took |= {one.name: pace * guess[one.name] for one in notebooks if one.name in guess and one.name not in took}
-    return sorted(notebooks, key=lambda one: took[one.name], reverse=True)
+    sizes = {notebook.name: float(len("".join(cell.source for cell in notebook.cells.cells))) for notebook in notebooks}
+    took = {
+        notebook.name: seconds
+        for notebook in notebooks
+        if (seconds := page_cache.seconds(page_of(notebook.path))) is not None
+    }
+    for guess in (_noted({notebook.path.parent for notebook in notebooks}), sizes):
+        in_both = [name for name in took if guess.get(name)]
+        pace = sum(took[name] for name in in_both) / sum(guess[name] for name in in_both) if in_both else 1.0
+        took |= {
+            notebook.name: pace * guess[notebook.name]
+            for notebook in notebooks
+            if notebook.name in guess and notebook.name not in took
+        }
+    return sorted(notebooks, key=lambda notebook: took[notebook.name], reverse=True)
 
 
 def _noted(folders: Iterable[Path]) -> dict[str, float]:
-    """Return the seconds that notebooks took when they were measured, by name: `seconds.toml` beside them."""
+    """Return the measured run times of notebooks in seconds, by name, from `seconds.toml` in their folders."""
     files = [folder / "seconds.toml" for folder in folders]
     return {
         name: seconds
@@ -146,44 +154,44 @@ def _noted(folders: Iterable[Path]) -> dict[str, float]:
 async def _all(
     begun: Sequence[Notebook], store: Path, task: Task, begin: Callable[[Notebook], None], arrive: Callable[[Run], None]
 ) -> dict[str, Run]:
-    """Return the runs of all notebooks by name, as many at once as there are cores, begun in their order.
+    """Return the runs of all notebooks by name; they start in order, as many at once as there are cores.
 
-    begin: called with a notebook that is begun. arrive: called with each run that ended. Stopped from outside, the
-    kernels are stopped too.
+    begin: called with a notebook when it starts. arrive: called with each run that ended. If the process is told to
+    stop, the kernels are stopped too.
     """
-    places = asyncio.Semaphore(usable_cores())
+    free_cores = asyncio.Semaphore(usable_cores())
     running: list[str] = []
-    loop, whole, stopped = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+    loop, this_task, stopped = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
     def stop(number: int) -> None:
         signals.note(number)
         stopped.set()
-        if whole is not None:
-            whole.cancel()
+        if this_task is not None:
+            this_task.cancel()
 
     def listen() -> None:
-        with suppress(NotImplementedError, RuntimeError):  # no signals here: then Ctrl-C ends the process
+        with suppress(NotImplementedError, RuntimeError):  # signals are not available here: Ctrl-C ends the process
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop, number)
 
-    async def one(notebook: Notebook) -> Run:
-        async with places:
+    async def run_one(notebook: Notebook) -> Run:
+        async with free_cores:
             running.append(notebook.name)
             begin(notebook)
             task.describe(", ".join(running))
             try:
-                run = await execute(notebook, store, task.advance, listen)  # a kernel's client listens for itself
+                run = await execute(notebook, store, task.advance, listen)  # the kernel's client replaces our handlers
             finally:
                 listen()
                 running.remove(notebook.name)
-        if stopped.is_set():  # whatever the run says now, its kernel was stopped
+        if stopped.is_set():  # the kernel was stopped, so the run is not complete
             raise asyncio.CancelledError
         arrive(run)
         return run
 
     listen()
     try:
-        results = await asyncio.gather(*(one(notebook) for notebook in begun), return_exceptions=True)
+        results = await asyncio.gather(*(run_one(notebook) for notebook in begun), return_exceptions=True)
     except asyncio.CancelledError:
         if stopped.is_set():
             raise KeyboardInterrupt from None

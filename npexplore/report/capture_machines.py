@@ -1,4 +1,4 @@
-"""The section of a capture's page on how each machine would forward the capture."""
+"""The section of a capture's page with the predicted throughput of each machine for the capture."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ def machines(subject: Subject) -> Content:
     import pandas as pd
 
     comparison = compare_on_capture(subject.workload)
-    own = subject.document["rate"]["packets_per_s"]
-    lines = []
+    capture_rate_pps = subject.document["rate"]["packets_per_s"]
+    table_rows = []
     for row in comparison.to_dict("records"):
-        half = (row["high_bps"] - row["low_bps"]) / 2e9 if _known(row["high_bps"]) else None
-        plus = f" &plusmn;&thinsp;{half:.2g}" if half else ""
+        half_interval = (row["high_bps"] - row["low_bps"]) / 2e9 if _known(row["high_bps"]) else None
+        interval_text = f" &plusmn;&thinsp;{half_interval:.2g}" if half_interval else ""
         rate_pps = row["rate_pps"] if _known(row["rate_pps"]) else None
-        lines.append(
+        table_rows.append(
             {
                 "machine": row["machine"],
                 "bounds (Gb/s)": _gigabits(row["bounds_bps"]),
                 "queueing (Gb/s)": _gigabits(row["queueing_bps"]),
-                "simulated (Gb/s)": _gigabits(row["simulated_bps"]) + plus,
+                "simulated (Gb/s)": _gigabits(row["simulated_bps"]) + interval_text,
                 "Mpps": number(rate_pps / 1e6 if rate_pps else None, 3),
                 "bottleneck": number(row["bottleneck"]),
                 "mean latency": si(row["latency_s"], "s") if _known(row["latency_s"]) else "&ndash;",
-                "times this capture's rate": f"{float(f'{rate_pps / own:.3g}'):,.12g}"
-                if own and rate_pps
+                "times this capture's rate": f"{float(f'{rate_pps / capture_rate_pps:.3g}'):,.12g}"
+                if capture_rate_pps and rate_pps
                 else "&ndash;",
                 "bits of": number(row["counted"]),
                 "note": number("; ".join(text for text in (row["note"], row["refused"]) if isinstance(text, str))),
             }
         )
-    cells = pd.DataFrame(lines)
+    cells = pd.DataFrame(table_rows)
     about = (
         f"{subject.of_the_first}{subject.of_the_ip_packets}, always one "
         "waiting, through each machine with its parameters as listed: the roofline, the queueing model and the "
@@ -47,8 +47,8 @@ def machines(subject: Subject) -> Content:
         "Machines count the bits of different things; their packets can be compared. Left out, since nobody states "
         f"their clocks: {', '.join(machines_without_clock()) or 'none'}."
     )
-    shown = Table(comparison, cells, left=("machine", "bottleneck", "bits of"))
-    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(packet_rates(comparison)))))
+    machine_table = Table(comparison, cells, left=("machine", "bottleneck", "bits of"))
+    return Content(about, parts=(machine_table._repr_html_(), draw(figures.machines(packet_rates(comparison)))))
 
 
 def _gigabits(bps: float | None) -> str:

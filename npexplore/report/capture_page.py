@@ -1,4 +1,4 @@
-"""A capture as one offline page: the capture is read once, then each section is filled."""
+"""Makes one offline page of a capture: reads the capture once, then fills each section."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -24,8 +24,8 @@ def read(
     """Read and count a capture in one pass (`-` is standard input); raises InputError if it is not a capture.
 
     path: a file, several as one, or what `open_captures` returned for them.
-    keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes;
-    memory_bytes: half of it is for flows, beyond which they are sampled;
+    keep: packets that stay in memory (rounded up to whole chunks); all packets are counted;
+    memory_bytes: half of it is for flows; if they take more, they are sampled;
     wrap: wraps the iteration, for example in a progress bar.
     """
     scan = open_captures(path)
@@ -38,7 +38,7 @@ def read(
     capture = Capture(
         shown(scan.path), scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage
     )
-    names = ", ".join(shown(Path(one).name) for one in paths_of(scan))
+    names = ", ".join(shown(Path(path).name) for path in paths_of(scan))
     name = "standard input" if names == "-" else names
     return Subject(name, capture, streams)
 
@@ -46,7 +46,7 @@ def read(
 def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, beside: Path | None = None) -> str:
     """Return the page; `steps` may wrap the titles of the sections in a progress bar.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     sections = []
     for title in steps(list(SECTIONS)):

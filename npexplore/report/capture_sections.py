@@ -1,6 +1,6 @@
 """The sections of a capture's page: each a sentence, a figure, and a table.
 
-If a capture lacks what a section needs, its function raises InputError with the reason, which the page then shows.
+If a capture lacks the data of a section, the section's function raises InputError, and the page shows the reason.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from npexplore.report.shell import draw, listing, si
 
 
 def summary(subject: Subject) -> Content:
-    """Return key numbers, and the fields of `trace stats`."""
-    d, counts = subject.document, subject.counts
-    rate, burst = d["rate"], d["burstiness"]
-    facts = [("packets", f"{d['packets']:,}"), ("bytes on the link", si(d["bytes"], "B"))]
+    """Return key numbers and the fields of `trace stats`."""
+    document, counts = subject.document, subject.counts
+    rate, burst = document["rate"], document["burstiness"]
+    facts = [("packets", f"{document['packets']:,}"), ("bytes on the link", si(document["bytes"], "B"))]
     if rate["duration_s"] is not None:
         facts.append(("duration", si(rate["duration_s"], "s")))
     if rate["packets_per_s"] is not None:
@@ -35,7 +35,7 @@ def summary(subject: Subject) -> Content:
             ("mean bit rate", si(rate["bits_per_s"], "b/s")),
         ]
     if counts.packets:
-        facts += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", subject.streams.flows.count_text)]
+        facts += [("mean length", f"{document['mean_length']:.1f} B"), ("IP flows", subject.streams.flows.count_text)]
     if burst["hurst"]:
         low, high = burst["hurst"]["low"], burst["hurst"]["high"]
         facts.append((f"Hurst parameter (95 %: {low:.2f} to {high:.2f})", f"{burst['hurst']['value']:.2f}"))
@@ -48,34 +48,34 @@ def summary(subject: Subject) -> Content:
         "checksum_unverified": "IPv4 checksums cut off",
     }  # fmt: skip
     lines: dict[str, str] = {
-        "file": Path(d["file"]).name or d["file"],  # a page may be given away: no folders of this computer
-        "format": d["format"],
-        "link types": ", ".join(f"{name} ({count:,})" for name, count in d["link_types"].items()) or "none",
-        "captured": f"{d['captured_bytes']:,} of {d['bytes']:,} bytes",
+        "file": Path(document["file"]).name or document["file"],  # pages are shared with others: leave out the folder
+        "format": document["format"],
+        "link types": ", ".join(f"{name} ({count:,})" for name, count in document["link_types"].items()) or "none",
+        "captured": f"{document['captured_bytes']:,} of {document['bytes']:,} bytes",
     }
     for end, name in (("min", "earliest"), ("max", "latest")):
-        ns = d[f"{end}_time_ns"]
+        ns = document[f"{end}_time_ns"]
         lines[f"{name} packet (UTC)"] = (
             "no time stamp" if ns is None else str(np.datetime64(ns, "ns")).replace("T", " ")
         )
     if rate["peak_packets_per_s"] is not None:
         peaks = (si(rate["peak_packets_per_s"], "pps"), si(rate["peak_bits_per_s"], "b/s"))
         lines["peak rates"] = f"{peaks[0]}, {peaks[1]} (bins of {si(rate['bin_s'], 's')})"
-    lines |= {label: f"{d[name]:,}" for name, label in names.items() if d[name]}
+    lines |= {label: f"{document[name]:,}" for name, label in names.items() if document[name]}
     if burst["backwards_steps"]:
         lines["time stamps that step back"] = f"{burst['backwards_steps']:,}"
     return Content(headlines=tuple(facts), parts=(listing(lines),))
 
 
 def lengths(subject: Subject) -> Content:
-    """Return the CDF of lengths and the commonest ones."""
+    """Return the CDF of lengths and the most frequent lengths."""
     link, ip = subject.counts.lengths(), subject.streams.ip_lengths.cdf()
     shares = tables.length_shares(link, ip)
     has_ip = len(ip.packets) > 0
     modes_text = ", ".join(f"{length} ({share:.1%})" for length, share in (ip if has_ip else link).modes(6))
-    what = "IP packet" if has_ip else "frame"
+    kind = "IP packet" if has_ip else "frame"
     dots = " Dotted: the lengths that dominate classic wide-area traces." if has_ip else ""
-    return Content(f"Commonest {what} lengths in bytes: {modes_text}.{dots}", parts=(draw(figures.lengths(shares)),))
+    return Content(f"Commonest {kind} lengths in bytes: {modes_text}.{dots}", parts=(draw(figures.lengths(shares)),))
 
 
 def rate(subject: Subject) -> Content:
@@ -98,7 +98,7 @@ def gaps(subject: Subject) -> Content:
 
 
 def burstiness(subject: Subject) -> Content:
-    """Return variance-time plot, index of dispersion, Hurst estimate."""
+    """Return the variance-time plot, the index of dispersion and the Hurst estimate."""
     variance, hurst = tables.variances(subject.counts)
     if hurst is None:
         about = "Too few packets for an estimate of the Hurst parameter (some thousand are needed)."
@@ -115,7 +115,7 @@ def burstiness(subject: Subject) -> Content:
 
 
 def flows(subject: Subject) -> Content:
-    """Return flow sizes and durations, elephants and mice, the largest flows."""
+    """Return flow sizes and durations, the share of elephant flows, and the largest flows."""
     import pandas as pd
 
     counter = subject.streams.flows
@@ -129,10 +129,10 @@ def flows(subject: Subject) -> Content:
     }
     if timed and (sample["duration_s"] > 0).any():
         sizes["duration"] = tables.ccdf(sample["duration_s"].to_numpy())
-    six = int((sample["src"] >= FIRST_IPV6).sum()) * counter.sampled
-    ipv6_text = f", {six:,} of them IPv6" if six else ""
-    large = elephants(by_flow)
-    count = int(large["weight"].sum()) if "weight" in large else len(large)
+    ipv6_flows = int((sample["src"] >= FIRST_IPV6).sum()) * counter.sampled
+    ipv6_text = f", {ipv6_flows:,} of them IPv6" if ipv6_flows else ""
+    elephant_flows = elephants(by_flow)
+    count = int(elephant_flows["weight"].sum()) if "weight" in elephant_flows else len(elephant_flows)
     largest = "The largest one carries" if count == 1 else f"The {count:,} largest carry"
     about = (
         f"{counter.count_text} directed flows (5-tuples){ipv6_text}. {largest} 80 % of the bytes; "
@@ -140,20 +140,20 @@ def flows(subject: Subject) -> Content:
     )
     top = by_flow.nlargest(10, "bytes", keep="first")
     total = (by_flow["bytes"] * by_flow["weight"]).sum() if "weight" in by_flow else by_flow["bytes"].sum()
-    shown = pd.DataFrame(
+    largest_flows = pd.DataFrame(
         {
             "from": _sockets(names.text(top["src"]), top["sport"]),
             "to": _sockets(names.text(top["dst"]), top["dport"]),
-            "protocol": [tables.protocol_names().get(p, str(p)) for p in top["ip_proto"]],
+            "protocol": [tables.protocol_names().get(number, str(number)) for number in top["ip_proto"]],
             "packets": top["packets"].to_numpy(),
             "bytes": top["bytes"].to_numpy(),
             "share of bytes": [f"{share:.1%}" for share in top["bytes"] / total],
         }
     )
     if timed:
-        shown["duration"] = [si(s, "s") for s in top["duration_s"]]
+        largest_flows["duration"] = [si(seconds, "s") for seconds in top["duration_s"]]
     drawn = draw(figures.flows(sizes, tables.lorenz_curve(by_flow)))
-    return Content(about, parts=(drawn, table(shown, left=("from", "to", "protocol"))._repr_html_()))
+    return Content(about, parts=(drawn, table(largest_flows, left=("from", "to", "protocol"))._repr_html_()))
 
 
 def locality(subject: Subject) -> Content:
@@ -168,7 +168,7 @@ def locality(subject: Subject) -> Content:
 
 
 def trains(subject: Subject) -> Content:
-    """Return lengths of packet trains."""
+    """Return the distribution of lengths of packet trains."""
     by_length = tables.train_shares(subject.packets)
     means_text = "; ".join(
         f"{figures.seconds(float(gap))}: {number(float(part['mean'].iloc[0]), 3)}"
@@ -182,20 +182,20 @@ def trains(subject: Subject) -> Content:
 
 
 def talkers(subject: Subject) -> Content:
-    """Return who sends and receives most."""
+    """Return the addresses that send and receive most."""
     return Content(parts=(draw(figures.talkers(tables.talkers(subject.streams.flows))),))
 
 
 def shares(subject: Subject) -> Content:
-    """Return shares of layers, protocols, DSCP and checksum verdicts."""
+    """Return the shares of layers, protocols, DSCP values and checksum verdicts."""
     about = "By the outermost headers. A checksum is unverified where its header was cut off."
     rows = tables.shares(subject.document)
-    shown = rows.assign(share=[f"{share:.2%}" for share in rows["share"]])
-    return Content(about, parts=(draw(figures.shares(rows)), table(shown, left=("kind", "name"))._repr_html_()))
+    listed = rows.assign(share=[f"{share:.2%}" for share in rows["share"]])
+    return Content(about, parts=(draw(figures.shares(rows)), table(listed, left=("kind", "name"))._repr_html_()))
 
 
 def narrow(subject: Subject) -> Content:
-    """Return the share of narrow accesses against the size of a cell."""
+    """Return the share of narrow accesses over the size of a cell."""
     rows = tables.narrow_shares(subject.counts)
     about = (
         "A packet buffer that stores packets in cells moves less than a cell with the last access of most packets; "
@@ -221,6 +221,6 @@ SECTIONS: dict[str, Callable[[Subject], Content]] = {
 
 
 def _sockets(addresses: list[str], ports: Iterable[int]) -> list[str]:
-    """Return addresses with ports, IPv6 ones in brackets (RFC 3986 section 3.2.2)."""
+    """Return addresses with ports, IPv6 addresses in brackets (RFC 3986 section 3.2.2)."""
     wrapped = (f"[{address}]" if ":" in address else address for address in addresses)
     return [f"{address}:{port}" for address, port in zip(wrapped, ports, strict=True)]

@@ -1,4 +1,4 @@
-"""The capture that a page is about: the counts of its packets, and notices for the reader."""
+"""The capture of a page: the counts of its packets, and notices for the reader."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from npexplore.packets.statistics.flow_counter import FLOW_BYTES
 from npexplore.packets.statistics.flow_set import FlowSet
 
 SAMPLE_PACKETS = 1 << 20
-KEPT_COLUMNS = ("t_ns", "length", "flags", "l3_length", "src", "dst")  # what the sections below ask of packets kept
-RUNS, RUN_PACKETS = 8, 1 << 13  # of packets that stand for more of them before machines
+KEPT_COLUMNS = ("t_ns", "length", "flags", "l3_length", "src", "dst")  # columns that the sections read
+RUNS, RUN_PACKETS = 8, 1 << 13  # sample of a long capture for machines: runs of consecutive packets
 
 
 @dataclass
 class Streams:
-    """Everything counted over all packets, in memory that grows only with the number of flows."""
+    """The counters of all packets, whose memory grows only with the number of flows."""
 
     counts: CaptureCounts = field(default_factory=CaptureCounts)
     ip_lengths: LengthCounter = field(default_factory=LengthCounter)
@@ -33,7 +33,7 @@ class Streams:
 
     @classmethod
     def within(cls, memory_bytes: int) -> Streams:
-        """Return counters of which the flows take at most half of so much memory; beyond it they are sampled."""
+        """Return counters whose flows take at most half of memory_bytes; more flows are sampled."""
         rows = 1 << max(12, min(24, int(memory_bytes / 4 / 16).bit_length() - 1))
         counts = CaptureCounts(_flows=FlowSet(rows))
         return cls(counts, flows=FlowCounter(max(1024, memory_bytes // 4 // FLOW_BYTES)))
@@ -50,9 +50,9 @@ class Streams:
 
 @dataclass(frozen=True)
 class Subject:
-    """The capture a page is about: the counts of all packets, and its first 2^20 packets.
+    """The capture of a page: the counts of all packets, and its first packets (by default 2^20).
 
-    capture: the packets kept, the first ones, because locality, trains and machines depend on their order.
+    capture: the first packets, because locality, trains and machines depend on consecutive packets.
     """
 
     name: str
@@ -66,12 +66,12 @@ class Subject:
 
     @property
     def packets(self) -> PacketTable:
-        """The packet table of the packets kept."""
+        """The packet table of the first packets."""
         return self.capture.columns
 
     @property
     def of_the_first(self) -> str:
-        """The opening of a section that uses only the packets kept, if these are not all; else empty."""
+        """The first words of a section that uses only the first packets; empty if these are all packets."""
         packets = self.packets.rows
         return f"Of the first {packets:,} packets of {self.counts.packets:,}. " if packets < self.counts.packets else ""
 
@@ -82,21 +82,21 @@ class Subject:
 
     @cached_property
     def workload(self) -> Workload:
-        """The IP packets kept, in order; of more than RUNS x RUN_PACKETS runs of packets in a row, evenly spread.
+        """The IP packets of the first packets, in order; of more than RUNS x RUN_PACKETS, evenly spaced runs.
 
-        A run begins at each RUNS-th part of the packets. Raises InputError if there are none.
+        Run r of RUN_PACKETS consecutive packets begins at share r / RUNS. Raises InputError without IP packets.
         """
-        every = of_columns(self.name, self.capture)
-        packets = len(every.packet_bytes)
+        all_packets = of_columns(self.name, self.capture)
+        packets = len(all_packets.packet_bytes)
         if packets <= RUNS * RUN_PACKETS:
-            return every
+            return all_packets
         rows = (np.arange(RUNS)[:, None] * packets // RUNS + np.arange(RUN_PACKETS)).ravel()
-        columns = {name: column[rows] for name, column in every.columns.items()}
-        return replace(every, columns=columns, t_ns=None if every.t_ns is None else every.t_ns[rows])
+        columns = {name: column[rows] for name, column in all_packets.columns.items()}
+        return replace(all_packets, columns=columns, t_ns=None if all_packets.t_ns is None else all_packets.t_ns[rows])
 
     @property
     def of_the_ip_packets(self) -> str:
-        """Which packets `workload` has."""
+        """A phrase that names the packets of `workload`."""
         ip_packets, used = int(np.count_nonzero(self.packets["l3_length"])), len(self.workload.packet_bytes)
         if used == ip_packets:
             return f"The {used:,} IP packets in their order"
@@ -104,22 +104,24 @@ class Subject:
 
 
 def notices(subject: Subject) -> list[str]:
-    """Return the notices that a reader needs to trust the numbers: packets that some sections leave out."""
+    """Return notices about packets that some sections leave out or estimate."""
     packets, timed = subject.counts.packets, int(subject.counts.totals[TIMED])
-    out = []
+    texts = []
     if timed < packets:
-        out.append(f"{packets - timed:,} of {packets:,} packets have no time stamp; sections over time leave them out.")
+        texts.append(
+            f"{packets - timed:,} of {packets:,} packets have no time stamp; sections over time leave them out."
+        )
     if others := packets - subject.streams.flows.packets:
-        out.append(
+        texts.append(
             f"{others:,} of {packets:,} packets have no whole IPv4 or IPv6 header; flows, locality, trains and talkers "
             "leave them out."
         )
     if (flows := subject.streams.flows).sampled > 1:
-        out.append(
+        texts.append(
             f"More than {flows.most_flows:,} flows do not fit the memory (--memory): numbers of flows and talkers are "
             f"estimated from one flow in {flows.sampled} by its hash ({len(flows.sample()):,} flows) and from the "
             f"largest flows, each of which may lack up to {flows.lacking:,} bytes."
         )
     if skipped := packets - subject.streams.ip_packets:
-        out.append(f"{skipped:,} of {packets:,} packets are not IP and left out of the workload for the machines.")
-    return out
+        texts.append(f"{skipped:,} of {packets:,} packets are not IP and left out of the workload for the machines.")
+    return texts

@@ -1,4 +1,4 @@
-"""A changed machine against the published numbers as one offline page: errors before and after, and all rows."""
+"""Makes one offline page of a changed machine against the published numbers: errors before and after, changed rows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from npexplore.plot.tables import Table, number
 from npexplore.report.shell import draw, figure_page
 from npexplore.study.checking.changed import CHANGES, Changed
 
-VERBS = {  # of one row and of several
+VERBS = {  # change -> words for one row, for several rows
     "agrees": ("agrees now", "agree now"), "breaks": ("breaks", "break"), "moves": ("moves", "move"),
     "lost": ("has no answer now", "have no answer now"), "same": ("is as before", "are as before"),
 }  # fmt: skip
 
 
 def changed_page(changes: Changed, what: str, beside: Path | None = None) -> str:
-    """Return the page; it needs no network. what: the change, in words.
+    """Return the page as HTML; it needs no network. what: the change, in words.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     rows = [row for change in CHANGES[:-1] for row in changes.rows() if row["change"] == change]
     cells = [
@@ -39,7 +39,7 @@ def changed_page(changes: Changed, what: str, beside: Path | None = None) -> str
 
 
 def said(changes: Changed) -> str:
-    """Return the outcome as a sentence."""
+    """Return a sentence with the numbers of changed rows and the errors."""
     document = changes.to_dict()
     counts, rms = document["counts"], document["rms"]
     sentence = ", ".join(

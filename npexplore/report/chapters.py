@@ -1,6 +1,6 @@
-"""A notebook's page in two layers: everything before the first `##` heading, then a chapter for each heading.
+"""Divides a notebook's page into the part before the first `##` heading and one chapter per heading.
 
-The notebook stays the source, and its order the page's order.
+The page keeps the order of the notebook.
 """
 
 import re
@@ -15,7 +15,7 @@ HEADING = re.compile(
 
 @dataclass(frozen=True)
 class Chapter:
-    """One section as HTML: its link, its heading, what is below it."""
+    """One chapter as HTML: its anchor, its heading, the content below it."""
 
     anchor: str
     heading: str
@@ -23,35 +23,35 @@ class Chapter:
 
     @property
     def holds(self) -> str:
-        """The content in words (how many figures and tables), shown while the chapter is closed."""
+        """The numbers of figures and tables in words, shown while the chapter is closed."""
         return contents(self.body)
 
 
 def contents(html: str) -> str:
-    """Return how many figures and tables some HTML has, in words."""
+    """Return the numbers of figures and tables of some HTML, in words."""
     counts = {"figure": len(re.findall('data-figure|class="(?:picture|chart)"', html)),
               "table": html.count("<table")}  # fmt: skip
     return ", ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items() if count)
 
 
 def split_cells(cells: Any) -> Any:
-    """Return a copy of a notebook in which each heading of level two begins a cell of its own."""
+    """Return a copy of a notebook in which each heading of level two begins a new cell."""
     split = deepcopy(cells)
     split.cells = []
     for cell in cells.cells:
         parts = _parts(cell.source) if cell.cell_type == "markdown" else [None]
-        for k, part in enumerate(parts):
-            one = deepcopy(cell)
+        for number, part in enumerate(parts):
+            new_cell = deepcopy(cell)
             if part is not None:
-                one.source = part
-            if k and "id" in one:
-                one.id = f"{one.id}-{k}"
-            split.cells.append(one)
+                new_cell.source = part
+            if number and "id" in new_cell:
+                new_cell.id = f"{new_cell.id}-{number}"
+            split.cells.append(new_cell)
     return split
 
 
 def chapters(body: str) -> tuple[str, list[Chapter]]:
-    """Return what stands before the first heading, and the chapters; body: cells, cut by `split_cells`, as HTML."""
+    """Return the HTML before the first heading, and the chapters; body: the cells from `split_cells` as HTML."""
     heads = list(HEADING.finditer(body))
     if not heads:
         return body, []

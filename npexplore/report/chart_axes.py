@@ -1,6 +1,6 @@
-"""Axes of drawn charts: from values to pixels, and ticks with their labels, as plotly's layouts describe them.
+"""Axes of SVG charts: map values to pixels and place labelled ticks, as plotly's layouts describe them.
 
-linear: pixel = start + (value - low) / (high - low) * length; log: the same of log10(value); categories: their places
+linear: pixel = start + (value - low) / (high - low) * length; log: the same of log10(value); categories: their index
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
-LABEL_PIXELS = {"x": 70, "y": 34}  # between two ticks at least
-PADDING = 0.05  # of the range, where no bar begins at an end
+LABEL_PIXELS = {"x": 70, "y": 34}  # least distance of two ticks
+PADDING = 0.05  # of the range, at ends where no bar begins
 
 
 @dataclass
 class Axis:
-    """An axis of `length` pixels from `start`; `y` axes count upwards. low, high: exponents of ten on a log axis."""
+    """An axis of `length` pixels from `start`; `y` axes increase upwards. low, high: exponents of ten on a log axis."""
 
     name: str
     spec: dict[str, Any]
@@ -34,24 +34,24 @@ class Axis:
 
     @property
     def log(self) -> bool:
-        """Whether it is logarithmic."""
+        """Whether the axis is logarithmic."""
         return self.spec.get("type") == "log"
 
     @property
     def crosses_zero(self) -> bool:
-        """Whether it shows values on both sides of zero, not zero with some room beside it."""
+        """Whether the range extends beyond zero on both sides by more than the padding."""
         room = 1.01 * PADDING * (self.high - self.low)
         return not self.categories and not self.log and self.low < -room and self.high > room
 
     def step(self, values: Sequence[Any]) -> float:
-        """Return the pixels between two neighbours of a trace's values along the axis."""
+        """Return the least distance in pixels of two of a trace's values along the axis."""
         if self.categories or len(values) < 2:
             return self.length / max(1, len(self.categories))
-        at = sorted(map(self.at, values))
-        return min((b - a for a, b in pairwise(at) if b > a), default=self.length)
+        pixels = sorted(map(self.at, values))
+        return min((right - left for left, right in pairwise(pixels) if right > left), default=self.length)
 
     def share(self, value: Any) -> float:
-        """Return where a value is between the axis' ends, 0 to 1; nan for one that it cannot show."""
+        """Return the position of a value on the axis, 0 to 1; nan for a value that it cannot show."""
         if value is None:
             return math.nan
         if self.categories:
@@ -68,11 +68,11 @@ class Axis:
         return self.pixel(self.share(value))
 
     def pixel(self, share: float) -> float:
-        """Return the pixel of a part of the axis."""
+        """Return the pixel of a position (0 to 1) on the axis."""
         return self.start + self.length * (1 - share if self.name[0] == "y" else share)
 
     def fit(self, values: Sequence[Any], *, from_zero: bool) -> None:
-        """Take range and categories from the values that are drawn along the axis. from_zero: bars begin there."""
+        """Set the range or categories from the values along the axis. from_zero: bars begin at zero."""
         texts = [value for value in values if isinstance(value, str)]
         if texts or self.spec.get("type") == "category":
             order = self.spec.get("categoryarray") or ()
@@ -81,17 +81,17 @@ class Axis:
         if self.spec.get("range"):
             self.low, self.high = map(float, self.spec["range"])
             return
-        shown = [float(v) for v in values if v is not None and math.isfinite(v) and (not self.log or v > 0)]
+        visible = [float(v) for v in values if v is not None and math.isfinite(v) and (not self.log or v > 0)]
         if self.log:
-            shown = [math.log10(v) for v in shown]
+            visible = [math.log10(v) for v in visible]
         from_zero = (from_zero or self.spec.get("rangemode") == "tozero") and not self.log
-        low, high = min(shown, default=0.0), max(shown, default=1.0)
+        low, high = min(visible, default=0.0), max(visible, default=1.0)
         low, high = (min(low, 0.0), max(high, 0.0)) if from_zero else (low, high)
         pad = PADDING * ((high - low) or 1)
         self.low, self.high = (low if from_zero and low == 0 else low - pad), high + pad
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return (part of the axis, label) of each tick."""
+        """Return (position from 0 to 1, label) of each tick."""
         if self.categories:
             return [(self.share(name), name) for name in self.categories]
         if self.spec.get("tickvals"):
@@ -105,30 +105,30 @@ class Axis:
         return rows[:: max(1, step)]
 
     def _decades(self, most: int) -> list[float]:
-        """Return ticks of a log axis at powers of ten, with 2 and 5 between them where there is room."""
+        """Return ticks of a log axis at powers of ten, with 2 and 5 between them if there is room."""
         if not self.log or self.high - self.low < 0.7:
             return []
         exponents = range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
         if 3 * (self.high - self.low) <= most or len(exponents) < 2:
             values = [d * 10.0**e for e in range(math.floor(self.low), exponents.stop) for d in (1, 2, 5)]
-            return [v for v in values if self.low - 1e-9 <= math.log10(v) <= self.high + 1e-9]
-        return [10.0**e for e in exponents[:: max(1, math.ceil(len(exponents) / most))]]
+            return [value for value in values if self.low - 1e-9 <= math.log10(value) <= self.high + 1e-9]
+        return [10.0**exponent for exponent in exponents[:: max(1, math.ceil(len(exponents) / most))]]
 
     def _steps(self, most: int) -> list[float]:
         """Return ticks at multiples of 1, 2 or 5 times a power of ten."""
         low, high = (10**self.low, 10**self.high) if self.log else sorted((self.low, self.high))
-        raw = (high - low) / most or 1.0
+        least_step = (high - low) / most or 1.0
         while True:
-            size = 10.0 ** math.floor(math.log10(raw))
-            step = next(size * k for k in (1, 2, 5, 10) if size * k >= raw * (1 - 1e-9))
+            size = 10.0 ** math.floor(math.log10(least_step))
+            step = next(size * multiple for multiple in (1, 2, 5, 10) if size * multiple >= least_step * (1 - 1e-9))
             first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
             if last > first:
-                return [k * step for k in range(first, last + 1)]
-            raw /= 2  # the range lies between two ticks
+                return [multiple * step for multiple in range(first, last + 1)]
+            least_step /= 2  # the range lies between two ticks
 
 
 def label(value: float, spec: dict[str, Any]) -> str:
-    """Return a tick's text: percent, SI prefixes or plain, as the axis says."""
+    """Return a tick's text: percent, SI prefixes or plain, as the axis specifies."""
     form, suffix = str(spec.get("tickformat", "")), str(spec.get("ticksuffix", ""))
     if form.endswith("%"):
         return f"{100 * value:.3g}%"
@@ -142,7 +142,7 @@ def label(value: float, spec: dict[str, Any]) -> str:
 
 
 def unpacked(values: Any) -> list[Any]:
-    """Return a trace's values as a list, which plotly's JSON may hold as bytes."""
+    """Return a trace's values as a list; plotly's JSON may encode them as bytes."""
     if isinstance(values, dict):
         array = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
         shape = [int(part) for part in str(values.get("shape", len(array))).split(",")]

@@ -1,4 +1,4 @@
-"""What drawn charts are made of: texts and their widths, paths, colours, and the words of a mark that is pointed at."""
+"""SVG elements of charts: texts and their widths, paths, colours, markers, and hover texts."""
 
 from __future__ import annotations
 
@@ -14,77 +14,77 @@ LETTER, CAPITAL, DIGIT = (
     7.2,
     11.0,
     8.3,
-)  # pixels at most, of a letter of 13 pixels; "m", "w" and "%" are as wide as capitals
-HATCH_PIXELS = 9  # between two lines of a striped bar
-CAP_PIXELS = 3  # half of the line that ends an interval
+)  # widest letter, capital and digit of 13-pixel text, in pixels; "m", "w" and "%" count as capitals
+HATCH_PIXELS = 9  # distance of two stripes of a bar
+CAP_PIXELS = 3  # half the length of the line at an end of an interval
 
 
 def width_of(words: str) -> float:
-    """Return how wide a text is, in pixels."""
+    """Return the width of a text in pixels."""
     capitals = sum(letter.isupper() or letter in "mw%" for letter in words)
     return LETTER * (len(words) - capitals) + CAPITAL * capitals
 
 
 def label_width(words: str) -> float:
-    """Return how wide the label of an axis is, in pixels: addresses are mostly digits, which are wider than letters."""
+    """Return the width of an axis label in pixels; addresses are mostly digits, which are wider than letters."""
     return width_of(words) + (DIGIT - LETTER) * sum(letter.isdigit() for letter in words)
 
 
 def cut(words: str, most: int) -> str:
-    """Return words of at most so many letters, without their middle where they are longer."""
+    """Return words of at most `most` letters; longer words lose their middle."""
     half = (most - 1) // 2
     return words if len(words) <= most else f"{words[: most - 1 - half]}…{words[-half:]}"
 
 
 def lines(words: str, room: int) -> list[str]:
-    """Return a text in lines of at most `room` letters; long names are cut behind underscores."""
+    """Return a text in lines of at most `room` letters; long names are divided after underscores."""
     parts = [""]
     for word in re.findall(r"[^\s_]+_*|_+", words):
-        glue = "" if parts[-1][-1:] in ("", "_") else " "
-        if parts[-1] and len(parts[-1] + glue + word) > room:
+        separator = "" if parts[-1][-1:] in ("", "_") else " "
+        if parts[-1] and len(parts[-1] + separator + word) > room:
             parts.append("")
-            glue = ""
-        parts[-1] += glue + word
+            separator = ""
+        parts[-1] += separator + word
     return parts
 
 
 def text(x: float, y: float, words: str, *, cls: str = "", anchor: str = "start", turn: int = 0) -> str:
     """Return an SVG text."""
-    turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
-    named = f' class="{cls}"' if cls else ""
+    rotation = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
+    class_attribute = f' class="{cls}"' if cls else ""
     plain = escape(unescape(re.sub("<[^>]*>", " ", words)), quote=False)
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}{turned}>{plain}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{class_attribute}{rotation}>{plain}</text>'
 
 
 def colour(trace: dict[str, Any], number: int) -> str:
-    """Return a trace's colour, the theme's next one where it has none of its own."""
+    """Return a trace's colour; without one, the theme's colour for its number."""
     marks = trace.get("marker", {})
-    own = trace.get("line", {}).get("color") or marks.get("color") or marks.get("line", {}).get("color")
-    return own if isinstance(own, str) else COLORWAY[number % len(COLORWAY)]
+    trace_colour = trace.get("line", {}).get("color") or marks.get("color") or marks.get("line", {}).get("color")
+    return trace_colour if isinstance(trace_colour, str) else COLORWAY[number % len(COLORWAY)]
 
 
 def course(points: Sequence[tuple[float, float]], *, stepped: bool) -> str:
-    """Return an SVG path through points, broken where one cannot be shown."""
-    path, down = "", False
+    """Return an SVG path through points, interrupted at points that are not finite."""
+    path, pen_is_down = "", False
     for x, y in points:
         if not math.isfinite(x + y):
-            down = False
+            pen_is_down = False
             continue
         step = f"H{x:.1f}V{y:.1f}" if stepped else f"L{x:.1f} {y:.1f}"
-        path += step if down else f"M{x:.1f} {y:.1f}"
-        down = True
+        path += step if pen_is_down else f"M{x:.1f} {y:.1f}"
+        pen_is_down = True
     return path
 
 
 def said(trace: dict[str, Any], over: Any, value: Any) -> str:
-    """Return what a mark or bar says when it is pointed at."""
-    values = [one if isinstance(one, str) else f"{one:.5g}" for one in (over, value)]
+    """Return the hover text of a mark or bar."""
+    values = [number if isinstance(number, str) else f"{number:.5g}" for number in (over, value)]
     name = f"{trace['name']}: " if trace.get("name") else ""
     return f"<title>{escape(unescape(name + ', '.join(values)))}</title>"
 
 
 def marker(trace: dict[str, Any], x: float, y: float, ink: str, hover_text: str) -> str:
-    """Return a mark as SVG: a circle, a square or a short upright line, open where plotly's name of the symbol is."""
+    """Return a mark as SVG: a circle, a square or a short upright line; open for `-open` symbols."""
     style = trace.get("marker", {})
     symbol, radius = str(style.get("symbol", "circle")), float(style.get("size", 8)) / 2
     if symbol == "line-ns":
@@ -101,22 +101,20 @@ def marker(trace: dict[str, Any], x: float, y: float, ink: str, hover_text: str)
 def hatching(x: float, y: float, width: float, height: float, shape: str) -> str:
     """Return the stripes of a bar as SVG, in the colour of the paper. shape: plotly's "/" or "x"; "" for none."""
     path = ""
-    for turn in {"/": (False,), "x": (False, True)}.get(shape, ()):
-        for k in range(1, int((width + height) / HATCH_PIXELS) + 1):
-            reach = k * HATCH_PIXELS  # from the upper left corner along the edge
-            a, b = max(0.0, reach - height), min(width, reach)
-            ends = [(a, reach - a), (b, reach - b)]
-            across = [x + width - u if turn else x + u for u, _ in ends]
-            path += f"M{across[0]:.1f} {y + ends[0][1]:.1f}L{across[1]:.1f} {y + ends[1][1]:.1f}"
+    for mirrored in {"/": (False,), "x": (False, True)}.get(shape, ()):
+        for number in range(1, int((width + height) / HATCH_PIXELS) + 1):
+            offset = number * HATCH_PIXELS  # along the edge from the upper left corner
+            left, right = max(0.0, offset - height), min(width, offset)
+            ends = [(left, offset - left), (right, offset - right)]
+            xs = [x + width - u if mirrored else x + u for u, _ in ends]
+            path += f"M{xs[0]:.1f} {y + ends[0][1]:.1f}L{xs[1]:.1f} {y + ends[1][1]:.1f}"
     return f'<path class="hatch" d="{path}"/>' if path else ""
 
 
 def interval(a: tuple[float, float], b: tuple[float, float]) -> str:
-    """Return the path of an interval between two points on a line along an axis, with a short line at each end."""
+    """Return the path of an interval between two points along an axis, with a short line at each end."""
     if not math.isfinite(sum(a) + sum(b)) or a == b:
         return ""
-    across = (0, CAP_PIXELS) if abs(a[1] - b[1]) < abs(a[0] - b[0]) else (CAP_PIXELS, 0)
-    caps = "".join(
-        f"M{x - across[0]:.1f} {y - across[1]:.1f}L{x + across[0]:.1f} {y + across[1]:.1f}" for x, y in (a, b)
-    )
+    cap = (0, CAP_PIXELS) if abs(a[1] - b[1]) < abs(a[0] - b[0]) else (CAP_PIXELS, 0)
+    caps = "".join(f"M{x - cap[0]:.1f} {y - cap[1]:.1f}L{x + cap[0]:.1f} {y + cap[1]:.1f}" for x, y in (a, b))
     return f"M{a[0]:.1f} {a[1]:.1f}L{b[0]:.1f} {b[1]:.1f}{caps}"

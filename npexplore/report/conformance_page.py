@@ -1,4 +1,4 @@
-"""An examination of a router as one offline page: key numbers, clusters of failures, the conformance table.
+"""Makes one offline page of a router's examination: key numbers, clusters of failures, the conformance table.
 
 write_conformance_page(examine_router(my_forward, "router.toml"), "examined.html", "my router")
 """
@@ -22,7 +22,7 @@ LEFT = ("clause", "rule", "verdict")
 def write_conformance_page(conformance: Conformance, path: str | Path, name: str) -> None:
     """Write the page of an examination.
 
-    conformance: what `npexplore.testing.examine_router` returned. path: the HTML file. name: of the router.
+    conformance: the result of `npexplore.testing.examine_router`. path: the HTML file. name: the router's name.
     """
     Path(path).write_text(conformance_page(conformance, name), encoding="utf-8")
 
@@ -51,9 +51,9 @@ def _summary(conformance: Conformance) -> Content:
 
 def _clusters(conformance: Conformance) -> Content:
     parts = [
-        f"<details><summary>{one.failures:,} times: {escape(one.title)}</summary>"
-        f"<pre>{escape(str(one.smallest))}</pre></details>"
-        for one in conformance.clusters
+        f"<details><summary>{cluster.failures:,} times: {escape(cluster.title)}</summary>"
+        f"<pre>{escape(str(cluster.smallest))}</pre></details>"
+        for cluster in conformance.clusters
     ]
     return Content(
         "Failures of a cluster break the same rule in the same way. Open one to see its smallest frame, what must "

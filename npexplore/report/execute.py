@@ -1,4 +1,4 @@
-"""Run a notebook in a kernel of this interpreter, and keep the result until its fingerprint changes."""
+"""Runs a notebook in a kernel of this interpreter, and stores the result until its fingerprint changes."""
 
 import os
 import tempfile
@@ -14,8 +14,8 @@ from npexplore.report.notebooks import Notebook
 
 CELL_TIMEOUT_S = 1800
 _MARK = "npexplore"  # our key in the metadata of an executed notebook
-# What each kernel runs first. Python's collector of cycles looks at every new object after 700 of them, as set out of
-# the box: a tenth of the pages' time, for the machines of a page are kept. Figures need no grammar of IRIs.
+# Start-up code of each kernel. With the default threshold (700 new objects) Python's cycle collector takes a tenth of
+# the pages' time, because a page keeps its machines. Figures need no grammar of IRIs.
 _STARTUP = """\
 import gc
 from npexplore.imports import spare_iri_grammar
@@ -27,7 +27,7 @@ del gc, spare_iri_grammar
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook: cells with outputs, when and how long it ran, and the first error in one line, if any."""
+    """An executed notebook: cells with outputs, time of the end, run time, and the first error in one line, if any."""
 
     notebook: Notebook
     cells: Any  # nbformat.NotebookNode
@@ -37,7 +37,7 @@ class Run:
 
 
 def stored(notebook: Notebook, store: Path) -> Run | None:
-    """Return the stored run of a notebook if it is still good; one that cannot be read is none."""
+    """Return the stored run of a notebook; None if there is none, if it is outdated or if it cannot be read."""
     import nbformat
 
     path = store / f"{notebook.name}.ipynb"
@@ -45,22 +45,22 @@ def stored(notebook: Notebook, store: Path) -> Run | None:
         return None
     try:
         cells = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    except Exception:  # whatever nbformat makes of a file that is no notebook, or part of one
+    except Exception:  # nbformat raises many kinds of errors for a damaged file
         return None
-    mark = cells.metadata.get(_MARK, {})
-    if mark.get("fingerprint") != fingerprint(notebook.path):
+    our_metadata = cells.metadata.get(_MARK, {})
+    if our_metadata.get("fingerprint") != fingerprint(notebook.path):
         return None
-    return Run(notebook, cells, mark["finished"], mark["seconds"])
+    return Run(notebook, cells, our_metadata["finished"], our_metadata["seconds"])
 
 
 async def execute(
     notebook: Notebook, store: Path, on_cell: Callable[[], None], on_start: Callable[[], None] = lambda: None
 ) -> Run:
-    """Run all cells; a run without error is put in the store. `on_start` is called when the kernel is
-    there, `on_cell` after each executed cell.
+    """Run all cells; a run without error is stored. `on_start` is called when the kernel has started, `on_cell` after
+    each executed cell.
 
-    Others may run theirs meanwhile. The kernel is reached through sockets in a private folder (no network) and ignores
-    the user's IPython profile.
+    Several notebooks may run at once. The kernel is reached through sockets in a private folder (no network) and
+    ignores the user's IPython profile.
     """
     import copy
 
@@ -105,7 +105,7 @@ async def execute(
 
 
 def _kernel_environment(folder: str) -> dict[str, str]:
-    """Return an environment in which figures come out as data, bars stay silent and no user profile is read."""
+    """Return an environment in which figures are data, progress bars are off and no user profile is read."""
     return {
         **os.environ,
         "IPYTHONDIR": f"{folder}/ipython",
@@ -116,9 +116,9 @@ def _kernel_environment(folder: str) -> dict[str, str]:
 
 
 def _place(notebook: Notebook, cells: Any, failed: list[int]) -> str:
-    """Name the failing cell: its number among the code cells, and its first line."""
+    """Return the name of the failing cell: its number among the code cells, and its first line."""
     if not failed:
         return notebook.path.name
     number = sum(cell.cell_type == "code" for cell in cells.cells[: failed[0] + 1])
-    first = cells.cells[failed[0]].source.strip().splitlines()[0]
-    return f"{notebook.path.name}, code cell {number} ({first})"
+    first_line = cells.cells[failed[0]].source.strip().splitlines()[0]
+    return f"{notebook.path.name}, code cell {number} ({first_line})"

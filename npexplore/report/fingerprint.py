@@ -1,4 +1,4 @@
-"""What a notebook's results depend on, as one hash: its source, the package, models, data, libraries."""
+"""Hashes everything that a notebook's results depend on: its source, the package, models, data, libraries."""
 
 import hashlib
 import sys
@@ -10,12 +10,12 @@ from npexplore.paths import PACKAGE, share
 
 LIBRARIES = ("numba", "numpy", "pandas", "plotly", "scipy")
 LAYOUT = ("templates", "build", "chapters", "index", "kept", "lean", "pages", "search", "shell", "small")
-NOT_COMPUTING = ("cli", *(f"report/{name}" for name in LAYOUT))  # what only lays out what notebooks computed
+NOT_COMPUTING = ("cli", *(f"report/{name}" for name in LAYOUT))  # modules that do not affect computed results
 
 
 @cache
 def _ground() -> str:
-    """Hash everything that all notebooks share."""
+    """Return the hash of everything that all notebooks depend on."""
     digest = hashlib.sha256(sys.version.encode())
     for library in LIBRARIES:
         digest.update(f"{library} {version(library)};".encode())
@@ -33,5 +33,5 @@ def _ground() -> str:
 
 
 def fingerprint(source: Path) -> str:
-    """Return the hash that decides whether an executed notebook is still good."""
+    """Return the hash that decides whether an executed notebook is still up to date."""
     return hashlib.sha256(_ground().encode() + source.read_bytes()).hexdigest()

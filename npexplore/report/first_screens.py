@@ -1,7 +1,7 @@
-"""The first screen of a notebook's page: three answers, one figure, the score line, what to try next.
+"""The first screen of a notebook's page: three answers, one figure, the score line, links to try next.
 
-A notebook shows it in the first cell that computes; the question itself is the notebook's opening paragraph. In
-JupyterLab the same comes out in the same order.
+A notebook shows it in the first cell that computes; the question is the notebook's opening paragraph. JupyterLab shows
+the same in the same order.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 MIME = "application/vnd.npexplore.first-screen+json"
 SENTENCES = 3
-LINES = 10  # of printed numbers beside predicted ones that the figure has room for
-FIGURE = 420  # pixels: what the first screen leaves of 900
+LINES = 10  # printed numbers, with predictions, that the figure has room for
+FIGURE = 420  # height in pixels, so that the first screen fits into 900
 HOLDS, SCORED = ("inside", "close"), ("predicted", "post_hoc")
 ROWS = "rows by label"
-LABELS = {  # of rows, and what they say of each
+LABELS = {  # label of a row -> its meaning
     "predicted": "nothing was chosen after seeing it",
     "post hoc": "something was chosen after seeing it",
     "blind": "predicted before it was known here",
@@ -38,17 +38,21 @@ LABELS = {  # of rows, and what they say of each
 
 @dataclass(frozen=True)
 class Words:
-    """The answers by question, each a sentence; the score line; links to sections by what to try there."""
+    """The answers (question -> sentence), the score line, and the links (text -> target) of a first screen."""
 
     answers: dict[str, str]
     score: dict[str, str]
     tries: dict[str, str]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        answers_html = "".join(f"<dt>{escape(of)}</dt><dd>{escape(what)}</dd>" for of, what in self.answers.items())
+        answers_html = "".join(
+            f"<dt>{escape(question)}</dt><dd>{escape(answer)}</dd>" for question, answer in self.answers.items()
+        )
         html = f'<dl class="answer">{answers_html}</dl>'
-        plain = "\n".join(f"{of} {what}" for of, what in self.answers.items())
-        record = {name: list(map(list, value.items())) for name, value in asdict(self).items()}  # a store sorts keys
+        plain = "\n".join(f"{question} {answer}" for question, answer in self.answers.items())
+        record = {
+            name: list(map(list, value.items())) for name, value in asdict(self).items()
+        }  # lists keep their order in a store that sorts keys
         return {MIME: record, "text/html": html, "text/plain": plain}
 
 
@@ -70,7 +74,7 @@ class Foot:
 
 @dataclass(frozen=True)
 class FirstScreen:
-    """What a notebook's first cell with an answer returns."""
+    """The first screen, as the value of a notebook's cell."""
 
     words: Words
     figure: go.Figure
@@ -88,16 +92,16 @@ def first_screen(
 ) -> FirstScreen:  # fmt: skip
     """Return the first screen, to be the last expression of a cell.
 
-    answers: question -> its answer, three sentences with numbers. figure: the one that answers the first question.
-    tries: what a reader may try -> the link to it (`#Section` with dashes for blanks, or `NN_page.html`). check: the
-    cross-check that is scored; scored: a score line of the page's own, name -> words, if no cross-check has its
-    numbers. Raises InputError unless there are three answers, each with a number.
+    answers: question -> answer, three sentences with numbers. figure: the figure for the first question. tries: text
+    of a link -> its target (`#Section` with dashes for blanks, or `NN_page.html`). check: the cross-check that is
+    scored; scored: name -> words of the score line, if there is no cross-check. Raises InputError unless there are
+    three answers, each with a number.
     """
     if len(answers) != SENTENCES:
         raise InputError(f"a first screen has {SENTENCES} answers, got {len(answers)}")
-    for of, answer in answers.items():
+    for question, answer in answers.items():
         if not any(sign.isdigit() for sign in answer):
-            raise InputError(f"answer to {of!r} must state a number, got {answer!r}")
+            raise InputError(f"answer to {question!r} must state a number, got {answer!r}")
     figure.update_layout(height=FIGURE)
     score = score_line(check.scores()) if check is not None else dict(scored or {})
     return FirstScreen(Words(dict(answers), score, dict(tries)), figure)
@@ -107,13 +111,13 @@ def paper_screen(
     check: Check, answers: Mapping[str, str], rows: Mapping[str, str] | str, *,
     tries: Mapping[str, str], who: str = "the paper printed", source: str = "paper", play: str = "",
 ) -> FirstScreen:  # fmt: skip
-    """Return the first screen of a page on a published study; the third answer and the figure are made here.
+    """Return the first screen of a page on a published study; this function makes the third answer and the figure.
 
-    check: the cross-check of the study. answers: the first two; the third says how close the predictions are. rows: the
-    printed numbers in the figure, key -> name, in order; or a prefix of keys: then an even selection of the rows not
-    used for a fit is shown, named by the rest of their keys. tries: as in `first_screen`. who: the beginning of the
-    figure's title ("What the paper printed, ..."). source: paper or measurements, as the third question calls it. play:
-    a machine of the page with sliders.
+    check: the cross-check of the study. answers: the first two; the third is the agreement of the predictions. rows:
+    the printed numbers in the figure, key -> name, in order; or a prefix of keys: then an even selection of the rows
+    not used for a fit is shown, named by their keys without the prefix. tries: as in `first_screen`. who: source in the
+    figure's title ("What the paper printed, ..."). source: its name in the third question. play: the machine's id on
+    the page with sliders.
     """
     names = rows if isinstance(rows, Mapping) else {key: key.removeprefix(rows) for key in _spread(check)}
     return first_screen(
@@ -125,7 +129,7 @@ def paper_screen(
 
 
 def _spread(check: Check) -> list[str]:
-    """Return the keys of at most LINES rows that models may not read and that have an error, evenly spread."""
+    """Return the keys of at most LINES scored rows of role `check` that have an error, evenly spread."""
     keys = [
         row["key"] for row in check.rows if row["role"] == "check" and row["error"] is not None
         and row["label"] in SCORED
@@ -134,28 +138,28 @@ def _spread(check: Check) -> list[str]:
 
 
 def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return label, errors, skill and free parameters of a paper's cross-check as words (HTML), none without scores."""
+    """Return labels, errors, skill and free parameters of a paper's cross-check as HTML; {} without scores."""
     if not lines:
         return {}
     name = str(lines[0]["paper"])
-    mine = [one for one in lines if one["paper"] == name]
-    numbers = next((one for one in mine if one["group"] == "all" and not one["claims"]), {})
-    claims = next((one for one in mine if one["group"] == "all" and one["claims"]), {})
-    row = papers(mine)[0]
-    labels = [f"{row[of][0]} {of}" for of in LABELS]
+    paper_lines = [line for line in lines if line["paper"] == name]
+    numbers = next((line for line in paper_lines if line["group"] == "all" and not line["claims"]), {})
+    claims = next((line for line in paper_lines if line["group"] == "all" and line["claims"]), {})
+    row = papers(paper_lines)[0]
+    labels = [f"{row[label][0]} {label}" for label in LABELS]
     parts = {
-        ROWS: ", ".join(one for one in labels if not one.startswith("0 ")) or "none",
+        ROWS: ", ".join(label for label in labels if not label.startswith("0 ")) or "none",
         "typical error (rms)": error(numbers.get("rms"))[0],
         "of a reader without a model": reader(numbers)[0],
         "skill (1 is perfect, 0 the reader's)": skill(numbers)[0],
         "claims that hold": held(claims)[0],
         "free parameters": row["free parameters"][0],
     }
-    return {of: what for of, what in parts.items() if what != NONE}
+    return {name: words for name, words in parts.items() if words != NONE}
 
 
 def words_for(labels: str) -> str:
-    """Return what the words of a score line mean (HTML), of labels those that are named; nothing for none."""
+    """Return definitions of the terms of a score line and of the labels in it (HTML); empty without labels."""
     definitions = "; ".join(f"<b>{label}</b>: {what}" for label, what in LABELS.items() if label in labels)
     return definitions and (
         f'<p class="words">A row is a printed number, or a claim: a statement in words. {definitions}. The <b>reader '
@@ -165,7 +169,7 @@ def words_for(labels: str) -> str:
 
 
 def row_sentences(check: Check) -> Callable[[str], str]:
-    """Return a row of a cross-check in words: the prediction with its unit, and the printed number."""
+    """Return a function: key of a row -> its prediction with unit and its printed number, as text."""
     rows = {row["key"]: row for row in check.rows}
 
     def sentence(key: str) -> str:
@@ -181,14 +185,14 @@ def row_sentences(check: Check) -> Callable[[str], str]:
 
 
 def agreement_sentence(check: Check) -> str:
-    """Return how well a cross-check's predictions agree with published values that no parameter was fitted to."""
+    """Return a sentence on the agreement of predictions with published values that no parameter was fitted to."""
     rows = [
         row for row in check.rows if row["role"] == "check" and not row["same_as"] and row["label"] in SCORED
     ]  # fmt: skip
-    near = sum(row["verdict"] in HOLDS for row in rows)
-    numbers = next((one for one in check.scores() if one["group"] == "all" and not one["claims"]), {})
+    met = sum(row["verdict"] in HOLDS for row in rows)
+    numbers = next((line for line in check.scores() if line["group"] == "all" and not line["claims"]), {})
     sentence = (
-        f"The model reproduces {near} of the {len(rows)} published values and claims that were not used for fitting, "
+        f"The model reproduces {met} of the {len(rows)} published values and claims that were not used for fitting, "
         "within 5 % or the rounding of the printed value"
     )
     if known(numbers.get("rms")):

@@ -1,6 +1,6 @@
-"""The report's first page: the scoreboard of all papers, then one card per notebook with its picture and answers.
+"""The report's first page: the scoreboard of all papers, then a card per notebook with its picture and answers.
 
-While pages are being made the index lists those that stand, says what becomes of the others, and loads itself again.
+While the report is built, the index lists the finished pages and the state of the others, and reloads itself.
 """
 
 from collections.abc import Sequence
@@ -35,16 +35,16 @@ WORDS: dict[State, str] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A notebook on the index: its state, and once it has run its card and its lines for the search."""
+    """A notebook on the index: its state, and after its run its card and its entries for the search."""
 
     notebook: Notebook
     state: State = "waiting"
     run: Run | None = None
-    older_page: bool = False  # whether a page of an earlier report still stands
+    older_page: bool = False  # whether a page of an earlier report still exists
 
     @cached_property
     def card(self) -> dict[str, Any]:
-        """What the card shows: title and state, and of a run its picture, answers, score and key numbers."""
+        """The content of the card: title and state; after a run also picture, answers, score and key numbers."""
         card = {"notebook": self.notebook, "file": page_of(self.notebook.path), "run": self.run}
         if self.run is None:
             return card | {"state": WORDS[self.state], "older_page": self.older_page}
@@ -52,7 +52,7 @@ class Entry:
         return (
             card
             | {
-                "picture": next(filter(None, (small(one, self.notebook.title) for one in figures)), ""),
+                "picture": next(filter(None, (small(figure, self.notebook.title) for figure in figures)), ""),
                 "answers": first[0]["answers"][:: len(first[0]["answers"]) - 1]
                 if first
                 else [],  # the first and the last
@@ -63,45 +63,46 @@ class Entry:
 
     @cached_property
     def scores(self) -> list[Any]:
-        """The lines of the scoreboard that the run shows."""
-        return [] if self.run is None else [line for one in shown(self.run, MIME) for line in one]
+        """The scoreboard lines that the run shows."""
+        return [] if self.run is None else [line for lines in shown(self.run, MIME) for line in lines]
 
     @cached_property
     def search(self) -> list[dict[str, str]]:
-        """The lines for the search: none before the page stands."""
+        """The entries for the search; none before the notebook has run."""
         return [] if self.run is None else search_lines(self.notebook)
 
 
 class Index:
-    """The index of a folder of pages, written again whenever a page arrives."""
+    """The index of a folder of pages, written again whenever a page is ready."""
 
     def __init__(self, notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False) -> None:
         self.path, self.single_file = out / "index.html", single_file
         self.entries = {
-            one.name: Entry(one, older_page=(out / page_of(one.path)).is_file()) for one in notebooks
+            notebook.name: Entry(notebook, older_page=(out / page_of(notebook.path)).is_file())
+            for notebook in notebooks
         }  # fmt: skip
 
     @property
     def ready(self) -> int:
-        """How many pages stand."""
+        """Number of finished pages."""
         return sum(entry.run is not None for entry in self.entries.values())
 
     def put(self, run: Run) -> None:
-        """Take up a run whose page stands."""
+        """Add a run whose page is written."""
         self.entries[run.notebook.name] = Entry(run.notebook, "ready", run)
 
     def begin(self, notebook: Notebook) -> None:
-        """Note that a notebook runs now."""
+        """Mark a notebook as running."""
         self.entries[notebook.name] = replace(self.entries[notebook.name], state="running")
 
     def stop(self) -> None:
-        """Note that no more pages will be made."""
+        """Mark all unfinished pages as not made."""
         for name, entry in self.entries.items():
             if entry.run is None:
                 self.entries[name] = replace(entry, state="not made")
 
     def write(self) -> None:
-        """Write the index and what its search looks through; a reader finds the former or the new file, never half."""
+        """Write the index and its search entries; readers see the old file or the new one, never a part."""
         entries = list(self.entries.values())
         if not self.single_file:
             write_text(self.path.with_name(SEARCH_JS), search_js(line for entry in entries for line in entry.search))
@@ -109,7 +110,7 @@ class Index:
 
 
 def index_page(runs: Sequence[Run], *, single_file: bool = False) -> str:
-    """Return the index page of these runs; with `single_file` it carries the search index inside."""
+    """Return the index page of these runs; with `single_file` it contains the search index."""
     return _page([Entry(run.notebook, "ready", run) for run in runs], single_file=single_file)
 
 
@@ -135,7 +136,7 @@ def _page(entries: Sequence[Entry], *, single_file: bool) -> str:
 
 
 def _progress(entries: Sequence[Entry]) -> str:
-    """Return how many pages stand, which failed, and what becomes of the others; nothing if all are whole."""
+    """Return the number of finished pages and the names of failed and unfinished ones; empty if all are finished."""
     names: dict[str, list[str]] = {}
     for entry in entries:
         failed = entry.run is not None and entry.run.error is not None

@@ -1,7 +1,7 @@
-"""A record of what a folder of pages was made from, so that pages without a change are not made again.
+"""Records the sources of a folder of pages, so that unchanged pages are not made again.
 
-`.executed/pages.sqlite` (npexplore/store.py) holds, for each file written, a hash of its sources and one of its
-content. A page is up to date as long as both match, so that a page which somebody changed or removed is written again.
+`.executed/pages.sqlite` (npexplore/store.py) holds, for each file written, a hash of its sources and a hash of its
+content. A page is up to date if both match; a page that somebody changed or removed is written again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHOWING = ("jinja2", "jupytext", "latex2mathml", "mistune", "nbconvert", "nbform
 
 
 class Page(NamedTuple):
-    """A file of a report: hashes of its sources and of its content, and how long its notebook ran."""
+    """A file of a report: hashes of its sources and of its content, and the run time of its notebook."""
 
     sources: str
     content: str
@@ -49,42 +49,42 @@ class Kept:
         self.files = _read(self.path)
 
     def source(self, notebook: Path) -> str:
-        """Return the hash of what a notebook's page is made from."""
+        """Return the hash of the sources of a notebook's page."""
         return _hash(fingerprint(notebook), _layout(), str(self.single_file))
 
     def sources(self, notebooks: Iterable[Path]) -> str:
-        """Return the hash of what a page about several notebooks is made from, such as the index."""
+        """Return the hash of the sources of a page about several notebooks, such as the index."""
         return _hash(*(part for path in notebooks for part in (path.name, self.source(path))))
 
     def good(self, name: str, source: str) -> bool:
-        """Return whether a file exists unchanged and was made from this source."""
+        """Return whether a file exists, is unchanged and was made from sources with this hash."""
         page, path = self.files.get(name), self.out / name
         return page is not None and page.sources == source and path.is_file() and page.content == _of_file(path)
 
     def note(self, name: str, source: str, seconds: float = 0.0) -> None:
-        """Record what a file was just made from; seconds: how long its notebook ran."""
+        """Record the hash of the sources of a new file; seconds: the run time of its notebook."""
         self.files[name] = Page(source, _of_file(self.out / name), seconds)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(Database.of_cache(self.path, FORM)) as database, database.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)", (name, *self.files[name]))
 
     def seconds(self, name: str) -> float | None:
-        """Return how long the notebook of a page ran when it ran last."""
+        """Return the last run time of the notebook of a page; None if it is not known."""
         page = self.files.get(name)
         return None if page is None else page.seconds
 
 
 def unchanged(notebooks: Sequence[Path], out: Path, *, single_file: bool = False) -> Path | None:
-    """Return the index page of a report of these notebooks if all of it is up to date; else None."""
+    """Return the path of the index of a report of these notebooks if all its files are up to date; else None."""
     page_cache = Kept(out, single_file=single_file)
     if not page_cache.files:
         return None
-    every = page_cache.sources(notebooks)
+    all_sources = page_cache.sources(notebooks)
     pages = {
         name: page_cache.source(path) for path in notebooks for name in (page_of(path), *downloads(path, single_file))
     }
-    shared = dict.fromkeys(shared_files(single_file), every)
-    return out / "index.html" if all(page_cache.good(*one) for one in (pages | shared).items()) else None
+    shared = dict.fromkeys(shared_files(single_file), all_sources)
+    return out / "index.html" if all(page_cache.good(*item) for item in (pages | shared).items()) else None
 
 
 def page_of(notebook: Path) -> str:
@@ -93,17 +93,17 @@ def page_of(notebook: Path) -> str:
 
 
 def downloads(notebook: Path, single_file: bool) -> tuple[str, ...]:
-    """Return the files that a notebook's page links; a page that is sent alone holds them itself."""
+    """Return the files that a notebook's page links; a single-file page contains them."""
     return () if single_file else (f"{notebook.stem}.ipynb",)
 
 
 def shared_files(single_file: bool) -> tuple[str, ...]:
-    """Return the files of a report that are not a notebook's page."""
+    """Return the files of a report that belong to no single notebook."""
     return ("index.html",) if single_file else ("index.html", "plotly.min.js", "search.js")
 
 
 def _read(path: Path) -> dict[str, Page]:
-    """Return the record; a record that cannot be read is none."""
+    """Return the record; empty if there is none or it cannot be read."""
     if not path.is_file():
         return {}
     try:
@@ -112,7 +112,7 @@ def _read(path: Path) -> dict[str, Page]:
             rows = connection.execute(select).fetchall() if database.version else []
     except InputError:
         return {}
-    return {name: Page(*rest) for name, *rest in rows}
+    return {name: Page(*values) for name, *values in rows}
 
 
 def _of_file(path: Path) -> str:
@@ -121,7 +121,7 @@ def _of_file(path: Path) -> str:
 
 @cache
 def _layout() -> str:
-    """Hash what lays pages out: the package's own files for it, and libraries."""
+    """Return the hash of the files and libraries that lay out pages."""
     digest = hashlib.sha256(__version__.encode())
     for library in SHOWING:
         try:

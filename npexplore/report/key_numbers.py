@@ -1,4 +1,4 @@
-"""A notebook's key numbers: shown where they are computed, and carried to the notebook's card on the index page."""
+"""A notebook's key numbers, shown where they are computed and on the notebook's card of the index page."""
 
 from dataclasses import asdict, dataclass
 from html import escape
@@ -19,7 +19,7 @@ class Headline:
     tone: str = "plain"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return the forms Jupyter may choose from; the record itself is what the index page reads."""
+        """Return the forms that Jupyter chooses from; the index page reads the record."""
         html = (
             f'<div class="headline {self.tone}"><b style="font-size:1.5em">{escape(self.value)}</b><br>'
             f"<span>{escape(self.label)}</span></div>"
@@ -31,7 +31,7 @@ def headline(label: str, value: object, unit: str = "", *, tone: str = "plain") 
     """Return a key number, to be the last expression of a cell; a float is shown with three significant digits.
 
     Args:
-        label: what the number is.
+        label: name of the number.
         value: the number, or text.
         unit: its unit.
         tone: "plain", "good" or "bad".

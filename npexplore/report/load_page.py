@@ -1,4 +1,4 @@
-"""A curve of latency and loss as one offline page: its sentence, its figure, its table."""
+"""Makes one offline page of a curve of latency and loss: a sentence, a figure, a table."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 def load_page(
     curve: LoadCurve, said: str, rows: Sequence[Mapping[str, Any]], beside: Path | None = None
 ) -> str:  # fmt: skip
-    """Return the page of a curve, with its summary and the rows of its table; it needs no network.
+    """Return the page of a curve as HTML; it needs no network. said: the summary; rows: the rows of the table.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
-    halves = {"mean ns": "+- ns"}  # half widths of intervals, by column
+    half_widths = {"mean ns": "+- ns"}  # half widths of intervals, by column
     cells = [
-        {name: significant(value, row.get(halves.get(name, ""))) if isinstance(value, float) else value
+        {name: significant(value, row.get(half_widths.get(name, ""))) if isinstance(value, float) else value
          for name, value in row.items()}
         for row in rows
     ]  # fmt: skip
-    shown = table(pd.DataFrame(cells), left=("by",), height=560)._repr_html_()
+    table_html = table(pd.DataFrame(cells), left=("by",), height=560)._repr_html_()
     heading = f"{curve.design} over the load of {curve.workload}"
     figure = draw(load_figure(curve))
-    return figure_page("load.html.j2", beside, heading=heading, command="load", said=said, table=shown, figure=figure)
+    return figure_page(
+        "load.html.j2", beside, heading=heading, command="load", said=said, table=table_html, figure=figure
+    )

@@ -1,4 +1,4 @@
-"""The notebooks a report is made of: py:percent files named NN_SUBJECT[_TOPIC].py, read with jupytext."""
+"""Finds and reads the notebooks of a report: py:percent files named NN_SUBJECT[_TOPIC].py, read with jupytext."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -43,12 +43,12 @@ class Notebook:
 
     @property
     def code_cells(self) -> int:
-        """How many cells there are to run."""
+        """Number of cells to run."""
         return sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in self.cells.cells)
 
     @property
     def on_paper(self) -> bool:
-        """Whether it holds a machine to what a paper printed, on its first screen."""
+        """Whether its first screen compares a machine with a paper's printed numbers."""
         return any(cell.cell_type == "code" and "paper_screen(" in cell.source for cell in self.cells.cells)
 
     @property
@@ -67,7 +67,7 @@ def read_notebook(path: Path) -> Notebook:
 
 
 def as_ipynb(notebook: Notebook) -> str:
-    """Return a notebook as the text of an .ipynb file (nbformat 4) without outputs; equal ones give equal texts."""
+    """Return a notebook as the text of an .ipynb file (nbformat 4) without outputs; it depends on the cells only."""
     import copy
 
     import nbformat
@@ -83,7 +83,7 @@ def as_ipynb(notebook: Notebook) -> str:
 
 
 def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Path]:
-    """Return the notebook files of a folder (default: npexplore's) in order of their numbers, without reading them.
+    """Return the notebook files of a folder (default: npexplore's), in order of their numbers.
 
     With `designs`, only those whose subject is or starts with one of the names. Raises UnknownNameError for a name
     without a notebook, InputError for a folder without notebooks.
@@ -99,7 +99,7 @@ def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[
 
 
 def find_notebooks(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Notebook]:
-    """Return the notebooks that `find_files` finds, read; raises the errors of `find_files` and `read_notebook`."""
+    """Read the notebooks that `find_files` returns; raises the errors of `find_files` and `read_notebook`."""
     return [read_notebook(path) for path in find_files(folder, designs)]
 
 

@@ -1,4 +1,4 @@
-"""A run of packets as one offline page: packets over time, the worst hundred with their waits, flows that suffered."""
+"""Makes one offline page of a run of packets: packets over time, the slowest hundred with their waits, worst flows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ FLOW_COLUMNS = (
 
 
 def packet_run_page(result: PacketRun, beside: Path | None = None) -> str:
-    """Return the page of a run of a capture; waits are there if the run has times by resource.
+    """Return the page of a run of a capture as HTML; it shows waits if the run has times by resource.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     capture = result.capture
     assert capture is not None, "a run of a capture"
@@ -52,7 +52,7 @@ def packet_run_page(result: PacketRun, beside: Path | None = None) -> str:
 
 
 def _names(capture: Capture) -> list[str]:
-    """Return the names of a capture's files without folders: a page may be given away."""
+    """Return the names of a capture's files without folders, because pages are shared with others."""
     return [Path(file).name for file in capture.files or (capture.path,)]
 
 
@@ -89,9 +89,9 @@ def _worst(result: PacketRun, capture: Capture, worst: pd.DataFrame) -> tuple[Co
     else:
         addresses = result.directed.ends_of(rows)
     addresses["length"] = capture.columns["length"][rows]
-    shown = addresses.join(worst.drop(columns=["outcome", "dropped_at", "reason"])).reset_index()
+    listed = addresses.join(worst.drop(columns=["outcome", "dropped_at", "reason"])).reset_index()
     about = f"The {len(worst)} packets with the largest latency, of those that were sent."
-    return Content(about, parts=(*figures, table(shown, height=480)._repr_html_())), None
+    return Content(about, parts=(*figures, table(listed, height=480)._repr_html_())), None
 
 
 def _flows(result: PacketRun) -> Content:

@@ -1,4 +1,4 @@
-"""An executed notebook as one HTML page that needs no network: figures as divs, formulas as MathML, code folded."""
+"""Converts an executed notebook to an offline HTML page: figures as divs, formulas as MathML, code folded."""
 
 import re
 from base64 import b64encode
@@ -25,10 +25,10 @@ FIGURE = "application/vnd.plotly.v1+json"
 
 
 class Figures(Preprocessor):
-    """Turn plotly's JSON outputs into divs drawn by the page's one plotly.js."""
+    """Replaces plotly's JSON outputs by divs that the page's plotly.js draws."""
 
     def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
-        """Replace the outputs of one cell; numbers the divs, so that equal notebooks give equal pages."""
+        """Replace the outputs of one cell; divs are numbered, so that equal notebooks give equal pages."""
         for position, output in enumerate(cell.get("outputs", [])):
             data = output.get("data", {})
             if record := data.get(PLAYGROUND):
@@ -40,7 +40,7 @@ class Figures(Preprocessor):
 
 
 class MathRenderer(IPythonRenderer):
-    """Markdown whose formulas become MathML, which browsers draw without help."""
+    """Renders Markdown with formulas as MathML, which browsers draw without scripts."""
 
     def inline_math(self, body: str) -> str:
         """Return a formula within a line."""
@@ -52,7 +52,7 @@ class MathRenderer(IPythonRenderer):
 
 
 class PageExporter(HTMLExporter):
-    """nbconvert with our template and our markdown."""
+    """nbconvert's HTML exporter with our template and our Markdown."""
 
     @jinja2.pass_context
     def markdown2html(self, context: jinja2.runtime.Context, source: str) -> str:
@@ -61,22 +61,22 @@ class PageExporter(HTMLExporter):
 
 
 def prose(source: str) -> str:
-    """Return one cell of markdown as HTML."""
+    """Return one Markdown cell as HTML."""
     renderer = MathRenderer(escape=False, anchor_link_text="", exclude_anchor_links=False)
     html = str(MarkdownWithMath(renderer=renderer).render(source))
-    return html.replace("<pre>", '<pre tabindex="0">')  # long lines scroll, by keys too
+    return html.replace("<pre>", '<pre tabindex="0">')  # long lines scroll, also by keyboard
 
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the page templates; what every page shares is a global of theirs."""
+    """Return the page templates; their globals are the parts that all pages share."""
     jinja = environment()
     jinja.filters["markdown_line"] = inline_markdown
     return jinja
 
 
 def page(run: Run, *, single_file: bool = False) -> str:
-    """Return the whole page of a run; with `single_file` it carries plotly.js inside (5 MB), and no search."""
+    """Return the page of a run; with `single_file` it contains plotly.js (5 MB) and has no search."""
     exporter = PageExporter(  # type: ignore[no-untyped-call]
         template_name="notebook",
         extra_template_basedirs=[str(TEMPLATES)],
@@ -86,7 +86,7 @@ def page(run: Run, *, single_file: bool = False) -> str:
     )
     body, _ = exporter.from_notebook_node(split_cells(run.cells))
     body, said_once = lean(body)
-    first, rest = chapters(body)
+    first, later = chapters(body)
     drawn = "data-figure" in body
     libraries = {} if not drawn else library(None) if single_file else {"plotly_file": PLOTLY_JS}
     search = None if single_file else SEARCH_JS
@@ -94,12 +94,12 @@ def page(run: Run, *, single_file: bool = False) -> str:
     link = f"{run.notebook.name}.ipynb"
     if single_file:
         link = f"data:application/x-ipynb+json;base64,{b64encode(as_ipynb(run.notebook).encode()).decode()}"
-    return template.render(run=run, link=link, first=first, chapters=rest, search_file=search, said_once=said_once,
+    return template.render(run=run, link=link, first=first, chapters=later, search_file=search, said_once=said_once,
                            plays="data-play" in body, code_style=code_style(body), **libraries)  # fmt: skip
 
 
 def code_style(body: str) -> str:
-    """Return the styles of the kinds of words that a page's code has, light and dark; all kinds are 4 KB."""
+    """Return the styles, light and dark, of the token classes in a page's code; the styles of all classes are 4 KB."""
     styles = list[str]()
     for style, place in (("default", ".highlight"), ("github-dark", ':root[data-theme="dark"] .highlight')):
         for rule in HtmlFormatter(style=style).get_style_defs(place).splitlines():
@@ -110,7 +110,7 @@ def code_style(body: str) -> str:
 
 
 def inline_markdown(text: str) -> str:
-    """Return one paragraph of markdown as HTML without its paragraph tags."""
+    """Return one paragraph of Markdown as HTML without its paragraph tags."""
     html = str(MarkdownWithMath(renderer=MathRenderer()).render(text)).strip()
     return html.removeprefix("<p>").removesuffix("</p>")
 
@@ -121,6 +121,6 @@ def headlines(run: Run) -> list[dict[str, str]]:
 
 
 def shown(run: Run, mime: str) -> list[Any]:
-    """Return the objects of one of our own kinds that a notebook showed, in order."""
+    """Return the outputs of one of our MIME types that a notebook showed, in order."""
     outputs = (output for cell in run.cells.cells for output in cell.get("outputs", []))
     return [output["data"][mime] for output in outputs if mime in output.get("data", {})]

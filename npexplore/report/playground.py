@@ -1,6 +1,6 @@
-"""Sliders that move a machine's roofline, bottleneck and throughput on a page without Python: a landscape as JSON.
+"""Sliders that move a machine's roofline, bottleneck and throughput on a page without Python, from a solved landscape.
 
-In JupyterLab the same numbers are an explorer with a slider for each knob.
+JupyterLab shows the same numbers as an explorer with a slider for each knob.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from npexplore.study.sweeping.landscape import Landscape, landscape
 
 MIME = "application/vnd.npexplore.playground+json"
 SOLVERS = ("queueing", "estimate")
-POINTS, SEED = 25, 23  # random points at which interpolated values are held to the solvers
+POINTS, SEED = 25, 23  # random points at which interpolated values are compared with the solvers
 
 
 @dataclass(frozen=True)
 class Playground:
-    """The record of a solved landscape with the machine's name in words, and the initial positions of its sliders.
+    """The record of a solved landscape, the title of its machine, and the initial positions of the sliders.
 
     Example:
         >>> from npexplore.report import Playground
@@ -43,19 +43,19 @@ class Playground:
     start: Mapping[str, Value]
 
     def record(self) -> dict[str, Any]:
-        """Return the data for the page's script: knobs with their nodes, and rates, flat in the knobs' order."""
+        """Return the data for the page's script: knobs with their nodes, and rates, flattened in knob order."""
         knobs = [{**knob, "start": self.start[knob["name"]]} for knob in self.solved["knobs"]]
         return {**self.solved, "title": self.title, "knobs": knobs}
 
     def explorer(self) -> Explorer:
-        """Return the same numbers for JupyterLab: highest possible rate, queueing, estimate over the first knob."""
+        """Return the same numbers for JupyterLab: bound, queueing and estimate over the first knob."""
         import pandas as pd
 
         values = {knob["name"]: knob["values"] for knob in self.solved["knobs"]}
         names = list(values)
         nodes = zip(*self.solved["ceilings"].values(), strict=True)
-        lowest = [min(filter(None, at), default=float("nan")) for at in nodes]
-        curves = {"bound": lowest} | {name: self.solved[name] for name in SOLVERS if name in self.solved}
+        bounds = [min(filter(None, ceilings), default=float("nan")) for ceilings in nodes]
+        curves = {"bound": bounds} | {name: self.solved[name] for name in SOLVERS if name in self.solved}
         rows = [
             (*point, solver, float("nan") if rate is None else rate / 1e6)
             for solver, rates in curves.items()
@@ -81,16 +81,16 @@ def solve_landscape(
         name: the design.
         packets: arguments of `npexplore.workload` (None: the design's own packets).
         fixed: knobs that have no slider, and their values.
-        knobs: the nodes of each knob that has one.
-        between: knobs whose sliders also stand between nodes.
+        knobs: knob with a slider -> the nodes of the slider.
+        between: knobs whose sliders also take values between nodes.
     """
     load = None if packets is None else workload(**packets)
     return landscape_record(landscape(design(name).with_(**fixed), load, knobs, between=between, estimates=True))
 
 
 def landscape_record(solved: Landscape) -> dict[str, Any]:
-    """Return a landscape as numbers of five digits, with its errors between the nodes."""
-    missed = solved.misses(POINTS, SEED)
+    """Return a landscape with numbers of five digits, and the interpolation errors between its nodes."""
+    interpolation_errors = solved.misses(POINTS, SEED)
     return {
         "design": solved.design,
         "knobs": [
@@ -104,12 +104,12 @@ def landscape_record(solved: Landscape) -> dict[str, Any]:
         "counted": solved.counted,
         "nodes": solved.nodes,
         "points": POINTS,
-        "missed": {name: _worst(values) for name, values in missed.items()},
+        "missed": {name: _worst(values) for name, values in interpolation_errors.items()},
     }
 
 
 def playground_div(record: Mapping[str, Any]) -> str:
-    """Return the HTML in which the page's script puts sliders and drawings, with the data."""
+    """Return the HTML element for the sliders and drawings of the page's script, with the data."""
     name = escape(str(record["design"]), quote=True)
     return (
         f'<div class="play" id="{name}" data-play><h3>{escape(str(record["title"]))}</h3></div>'
@@ -118,7 +118,7 @@ def playground_div(record: Mapping[str, Any]) -> str:
 
 
 def _short(array: np.ndarray) -> list[float | None]:
-    """Return numbers of five significant digits; what is none, or has no limit, is null."""
+    """Return numbers of five significant digits; None for nan and infinity."""
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in array.ravel()]
 
 

@@ -1,10 +1,10 @@
-"""Results that take long, in data/precomputed with the call that returns them, so that a page need not compute them.
+"""Stores slow results in data/precomputed with the call that returns them, so that a page need not compute them.
 
     readings = precomputed(study.readings, ["v1", "v2"], 64, 480, machines=["raw"])
 
-A file is used as long as the models that it names are unchanged; else, and with NPEXPLORE_PRECOMPUTED=0
+A file is used as long as the models that it names are unchanged; otherwise, and with NPEXPLORE_PRECOMPUTED=0
 (`npexplore report --compute`), the function is called. `make precomputed` computes all files again, and with
-NPEXPLORE_PRECOMPUTED=write a call without a file writes one. A slow test computes every file.
+NPEXPLORE_PRECOMPUTED=write a call without a valid file writes it. A slow test computes every file.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ T = TypeVar("T")
 
 FOLDER, SETTING = "precomputed", "NPEXPLORE_PRECOMPUTED"
 SHARED_MODELS = ("mixes", "parts", "raw", "sets")  # folders of models that any machine may read
-FRAME, DESIGN = "DataFrame", "Design"  # marks of what JSON has no form for
+FRAME, DESIGN = "DataFrame", "Design"  # keys that mark objects without a JSON type
 RELATIVE_TOLERANCE = 1e-9  # between a stored result and one that is computed again
 
 
 def precomputed(function: Callable[..., T], *arguments: Any, machines: Sequence[str]) -> T:
-    """Return what a public function of the package returns for these arguments, from its file if there is one.
+    """Return the result of a public function of the package for these arguments, from its file if it is valid.
 
     Args:
         function: returns a DataFrame, or dictionaries and lists of DataFrames, numbers, texts and None.
@@ -70,7 +70,7 @@ def is_current(path: Path) -> bool:
 
 
 def compute_again(path: Path, *, write: bool) -> bool:
-    """Compute a stored result again, and return whether it is the same; write: whether the file is written anew."""
+    """Compute a stored result again and return whether it is the same; write: whether to replace the file."""
     record = json.loads(path.read_text(encoding="utf-8"))
     module, _, name = record["function"].partition(":")
     result = getattr(import_module(module), name)(*map(_decoded, record["arguments"]))
@@ -81,7 +81,7 @@ def compute_again(path: Path, *, write: bool) -> bool:
 
 @cache
 def models_hash(machines: tuple[str, ...]) -> str:
-    """Return the hash of the machine files named, and of all models that machines share."""
+    """Return the hash of the files of these machines and of all models that machines share."""
     models = share("models")
     paths = [models / "machines" / f"{name}.toml" for name in machines]
     paths += sorted(path for folder in SHARED_MODELS for path in (models / folder).rglob("*") if path.is_file())
@@ -92,7 +92,7 @@ def models_hash(machines: tuple[str, ...]) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two results are equal but for rounding."""
+    """Return whether two results are equal except for rounding."""
     if _is_frame(one) and _is_frame(other):
         return same(one.to_dict("list"), other.to_dict("list"))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -109,7 +109,7 @@ def same(one: Any, other: Any) -> bool:
 def _call(function: Callable[..., Any], arguments: Sequence[Any], machines: Sequence[str]) -> dict[str, Any]:
     name = f"{function.__module__}:{function.__name__}"
     return {
-        "function": name, "arguments": [_encoded(one, name) for one in arguments], "machines": list(machines),
+        "function": name, "arguments": [_encoded(argument, name) for argument in arguments], "machines": list(machines),
     }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def _write(path: Path, call: Mapping[str, Any], result: Any) -> None:
 
 
 def _encoded(value: Any, of: str) -> Any:
-    """Return a value in JSON's own types; raises InputError for what has no form there."""
+    """Return a value in JSON types; raises InputError for a value that JSON cannot represent."""
     if _is_frame(value):
         if list(value.index) != list(range(len(value))):
             raise InputError(f"{of}: a table to be stored must have the index 0, 1, 2, ...")
@@ -164,7 +164,7 @@ def _is_frame(value: Any) -> bool:
 
 
 def main(names: Sequence[str]) -> None:
-    """Compute the stored results whose file names begin with one of the names again (none: all), and write them."""
+    """Compute again and store the results whose file names begin with one of the names (no names: all)."""
     chosen = [path for path in files() if not names or path.name.startswith(tuple(names))]
     with Task("precomputed", unit="result", total=len(chosen)) as task:
         for path in chosen:

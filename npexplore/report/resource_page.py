@@ -1,4 +1,4 @@
-"""One resource explored alone, as one offline page: its figure and its table."""
+"""Makes one offline page of a single resource's exploration: a figure and a table."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def resource_page(lone: SingleResource, exploration: Exploration, beside: Path | None = None) -> str:
-    """Return the page of a resource with the answers that were asked for; it needs no network.
+    """Return the page of a resource with the results of its exploration as HTML; it needs no network.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     theory = (
         "no exact result"
         if exploration.theory is None
         else f"{exploration.theory['name']}, {exploration.theory['source']}"
     )
-    said = f"{exploration.heading()}. Theory: {theory}."
-    shown = table(exploration.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
+    summary = f"{exploration.heading()}. Theory: {theory}."
+    table_html = table(exploration.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
     heading, figure = f"{lone.kind} alone", draw(lone.plot())
     return figure_page(
-        "load.html.j2", beside, heading=heading, command="resource", said=said, table=shown, figure=figure
+        "load.html.j2", beside, heading=heading, command="resource", said=summary, table=table_html, figure=figure
     )

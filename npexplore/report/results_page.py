@@ -1,4 +1,4 @@
-"""A user's own numbers beside predicted ones, and beside published ones if there are any, as one offline page."""
+"""Makes one offline page of a user's numbers next to predicted and, if there are any, published numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from npexplore.report.shell import draw, figure_page
 
 
 def results_page(rows: Sequence[Mapping[str, Any]], what: str, beside: Path | None = None) -> str:
-    """Return the page; it needs no network. rows: `Check.results`; what: whose numbers, in words.
+    """Return the page as HTML; it needs no network. rows: `Check.results`; what: the source of the numbers, in words.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     names = [_name(row) for row in rows]
     cells = [
@@ -36,15 +36,15 @@ def results_page(rows: Sequence[Mapping[str, Any]], what: str, beside: Path | No
 
 
 def said(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how far the user's numbers are from the predicted ones, as a sentence."""
-    known = np.array([row["difference"] for row in rows if row["difference"] is not None])
-    if not len(known):
+    """Return a sentence on the differences between the user's numbers and the predictions."""
+    errors = np.array([row["difference"] for row in rows if row["difference"] is not None])
+    if not len(errors):
         return f"None of {len(rows)} numbers has a prediction."
-    near = int((np.abs(known) <= 0.05).sum())
-    rms = np.sqrt((known**2).mean())
+    near = int((np.abs(errors) <= 0.05).sum())
+    rms = np.sqrt((errors**2).mean())
     return (
-        f"{near} of {len(rows)} numbers are within 5 % of the prediction; median {100 * np.median(known):+.1f} %, "
-        f"the root mean square {100 * rms:.1f} %; {len(rows) - len(known)} have no prediction."
+        f"{near} of {len(rows)} numbers are within 5 % of the prediction; median {100 * np.median(errors):+.1f} %, "
+        f"the root mean square {100 * rms:.1f} %; {len(rows) - len(errors)} have no prediction."
     )
 
 
@@ -58,14 +58,14 @@ def _share(value: float | None) -> str:
 
 
 def _figure(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> go.Figure:
-    known = [
+    percent = [
         (name, 100 * row["difference"]) for name, row in zip(names, rows, strict=True) if row["difference"] is not None
     ]
     bars = go.Bar(
-        x=[share for _, share in known], y=[name for name, _ in known], orientation="h",
+        x=[share for _, share in percent], y=[name for name, _ in percent], orientation="h",
         marker={"color": theme.ORIGIN_COLOURS["simulated"]}, hovertemplate="%{y}: %{x:+.1f} %<extra></extra>",
     )  # fmt: skip
     figure = go.Figure(bars)
     figure.update_xaxes(title_text="yours above ours (%)", zeroline=True)
-    figure.update_yaxes(categoryorder="array", categoryarray=[name for name, _ in known][::-1], automargin=True)
-    return with_layout(figure, "Your numbers against the predictions", 140 + 26 * len(known))
+    figure.update_yaxes(categoryorder="array", categoryarray=[name for name, _ in percent][::-1], automargin=True)
+    return with_layout(figure, "Your numbers against the predictions", 140 + 26 * len(percent))

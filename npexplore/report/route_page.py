@@ -1,4 +1,4 @@
-"""A run of captures through the router as one offline page: where packets went, drops with clauses, counters."""
+"""Makes one offline page of a run of captures through the router: paths of packets, drops with clauses, counters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ OTHERS = "other ports"
 
 
 def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
-    """Return the page of a run; name: the router's.
+    """Return the page of a run as HTML; name: the router's name.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     router = run.replay.router
     sections = [Section(title, *_filled(fill, run)) for title, fill in SECTIONS.items()]
@@ -53,7 +53,7 @@ def _filled(fill: Callable[[Routed], Content | str], run: Routed) -> tuple[Conte
 
 
 def summary(run: Routed) -> Content:
-    """Return key numbers and the inputs."""
+    """Return the key numbers and the inputs."""
     tally = run.tally
     packets, sent = tally.packets, tally.forwarded
     share = f" ({sent / packets:.1%})" if packets else ""
@@ -63,14 +63,14 @@ def summary(run: Routed) -> Content:
         numbers.append(("more frames out, for pieces", f"{pieces:,}"))
     lines = {"profile": run.profile}
     for row in run.inputs():
-        name = Path(row["file"]).name or row["file"]  # a page may be given away: no folders of this computer
+        name = Path(row["file"]).name or row["file"]  # pages are shared with others: leave out the folder
         lines[f"in by {row['port']}"] = f"{name}, {row['format']}, {row['packets']:,} packets"
     lines |= {f"out by {port}": Path(path).name for port, path in run.outputs.items()}
     return Content(headlines=tuple(numbers), parts=(listing(lines),))
 
 
 def ways(run: Routed) -> Content | str:
-    """Return the section with the picture of where packets went."""
+    """Return the section with the diagram of packets from input ports to output ports and drop reasons."""
     if not run.tally.packets:
         return "no packet came in"
     clauses = {row["reason"]: f"{row['meaning']} ({row['clause']})" for row in run.tally.drops()}
@@ -93,13 +93,13 @@ def ways(run: Routed) -> Content | str:
 
 
 def _few(rows: pd.DataFrame, names: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the names with most packets, all others joined into one."""
+    """Return the names; all except those with the most packets are replaced by OTHERS."""
     largest = rows.groupby(names)["packets"].sum().nlargest(NAMED_PORTS).index
     return names.where(names.isin(largest), OTHERS)
 
 
 def drops(run: Routed) -> Content | str:
-    """Return drops by reason with meaning and clause, and by port."""
+    """Return the drops by reason, with meaning and clause, and by port."""
     dropped = run.tally.drops()
     if not dropped:
         return "no packet was dropped"
@@ -136,14 +136,14 @@ def comparison(run: Routed) -> Content | str:
     """Return the result of the comparison with another router's captures."""
     if run.verdict is None:
         return "no captures of another router were given (--compare DIR)"
-    alike = f"{run.verdict.alike:,} frames are as they must be"
+    equal_frames = f"{run.verdict.alike:,} frames are as they must be"
     difference = run.verdict.difference
     if difference is None:
-        return Content(f"{alike}; there is no difference.")
+        return Content(f"{equal_frames}; there is no difference.")
     port = run.replay.router.ports[difference.port].name
     lines = {"port": port, "packet": f"{difference.frame:,}", "field": difference.field, "ours": difference.expected}
     lines |= {"theirs": difference.got, "clause": difference.clause}
-    return Content(f"{alike}; the first difference:", parts=(listing(lines),))
+    return Content(f"{equal_frames}; the first difference:", parts=(listing(lines),))
 
 
 SECTIONS: dict[str, Callable[[Routed], Content | str]] = {

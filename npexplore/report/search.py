@@ -1,4 +1,4 @@
-"""The index of the search box on every page: an entry for each section of each notebook, as JSON."""
+"""Builds the index of the pages' search box: an entry for each section of each notebook, as JSON."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from npexplore.report.shell import as_json
 
 
 def search_js(lines: Iterable[dict[str, str]]) -> str:
-    """Return the script that holds the index; text from notebooks is escaped, so that it never becomes HTML or code."""
+    """Return the script with the index; text from notebooks is escaped, so that it never becomes HTML or code."""
     return f"window.NPEXPLORE_PAGES = {as_json(list(lines))};\n"
 
 
@@ -23,11 +23,11 @@ def search_lines(notebook: Notebook) -> list[dict[str, str]]:
 def _lines(notebook: Notebook) -> Iterator[dict[str, str]]:
     body = "".join(f'<section class="cell prose">{prose(cell.source)}</section>'
                    for cell in split_cells(notebook.cells).cells if cell.cell_type == "markdown")  # fmt: skip
-    first, rest = chapters(body)
+    introduction, chapter_list = chapters(body)
     page = {"file": f"{notebook.name}.html", "page": notebook.title}
-    yield {**page, "anchor": "", "section": "", "text": _text(first)}
-    for one in rest:
-        yield {**page, "anchor": one.anchor, "section": _text(one.heading), "text": _text(one.body)}
+    yield {**page, "anchor": "", "section": "", "text": _text(introduction)}
+    for chapter in chapter_list:
+        yield {**page, "anchor": chapter.anchor, "section": _text(chapter.heading), "text": _text(chapter.body)}
 
 
 def _text(html: str) -> str:

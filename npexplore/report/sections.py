@@ -7,7 +7,7 @@ from npexplore.report.chapters import contents
 
 @dataclass(frozen=True)
 class Content:
-    """What a section shows: a paragraph, key numbers (label, value), and parts as HTML (figures, tables)."""
+    """The content of a section: a paragraph, key numbers (label, value), and parts as HTML (figures, tables)."""
 
     about: str = ""
     headlines: tuple[tuple[str, str], ...] = ()
@@ -16,7 +16,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Section:
-    """One section, as the templates need it; `empty` is the reason why it has no content."""
+    """One section, with the attributes that templates use; `empty` is the reason why it has no content."""
 
     title: str
     content: Content
@@ -24,12 +24,12 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """The name to link to."""
+        """The section's anchor for links."""
         return "-".join(self.title.lower().replace(",", "").split())
 
     @property
     def holds(self) -> str:
-        """The content in words (how many figures and tables), shown while the section is closed."""
+        """The numbers of figures and tables in words, shown while the section is closed."""
         return "nothing to show" if self.empty else contents("".join(self.parts))
 
     @property

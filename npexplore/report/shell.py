@@ -1,4 +1,4 @@
-"""Shared by all pages: the page templates, and figures as data that the page's one plotly.js draws."""
+"""Parts that all pages share: the page templates, and figures as data that the page's plotly.js draws."""
 
 import json
 import re
@@ -21,15 +21,15 @@ from npexplore.report.lean import lean_trace
 TEMPLATES = PACKAGE / "report" / "templates"
 PLOTLY_JS, SEARCH_JS = "plotly.min.js", "search.js"
 DAY_S = 86_400
-# What a figure's text can do beside being bold: plotly.js makes links and styles of these. None of ours has any.
+# Links and styles in a figure's text, which plotly.js would interpret; our figures have none, so they are escaped.
 _LINKS = re.compile(r"(?:<|\\u003[cC])(?=(?:/|\\u002[fF])?(?:a|span)\b)", re.IGNORECASE)
 
 _PLAIN = {r"\u003e": ">", r"\u002f": "/"}
-_ESCAPED = re.compile(r"\\\\|\\u003e|\\u002f")  # a backslash of the text itself first: what follows it is text, too
+_ESCAPED = re.compile(r"\\\\|\\u003e|\\u002f")  # first an escaped backslash, so that the text after it stays
 
 
 def environment() -> jinja2.Environment:
-    """Return the page templates; what every page shares is a global of theirs."""
+    """Return the page templates; their globals are the parts that all pages share."""
     jinja = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True)
     scripts = {f"{name}_js": _short(TEMPLATES / f"{name}.js") for name in ("page", "tables", "figures", "play")}
     figures = as_json({"config": CONFIG, "template": _template()})
@@ -38,17 +38,17 @@ def environment() -> jinja2.Environment:
 
 
 def _short(path: Path) -> str:
-    """Return a script or style without indentation, empty lines and lines of comment: every page carries it."""
+    """Return a script or style without indentation, empty lines and comment lines, because every page contains it."""
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
 
 def as_json(value: Any) -> str:
-    """Return JSON that may stand in a script element: plotly's encoder writes <, > and / as escapes.
+    """Return JSON that is safe inside a script element; of the escapes of plotly's encoder (<, > and /) only < stays.
 
-    That of < is enough to keep the element open; the others are a fiftieth of a page.
+    The escape of < is enough to keep the element open; the others would be 2 % of a page.
     """
-    return _ESCAPED.sub(lambda one: _PLAIN.get(one[0], one[0]), str(to_json_plotly(value)))
+    return _ESCAPED.sub(lambda escape_match: _PLAIN.get(escape_match[0], escape_match[0]), str(to_json_plotly(value)))
 
 
 @cache
@@ -57,9 +57,9 @@ def _template() -> dict[str, Any]:
 
 
 def figure_div(figure: dict[str, Any], div_id: str) -> str:
-    """Return the div of a figure given as JSON, with its data, which the page's script draws when it scrolls into view.
+    """Return the div of a figure (JSON) with its data; the page's script draws it when it scrolls into view.
 
-    Equal figures give equal divs. The theme that all figures share is not repeated in each.
+    Equal figures give equal divs. The theme that all figures share is not repeated in each div.
     """
     encoded = str(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
     spec = json.loads(_LINKS.sub("&lt;", encoded))
@@ -71,19 +71,19 @@ def figure_div(figure: dict[str, Any], div_id: str) -> str:
         layout["template"] = "npexplore"
     title = layout.get("title", {})
     text = title.get("text") if isinstance(title, dict) else title
-    plain_text = escape(re.sub("<[^>]*>", " ", text or "figure"), quote=True)
+    label = escape(re.sub("<[^>]*>", " ", text or "figure"), quote=True)
     return (
-        f'<div id="{escape(div_id)}" class="plotly-graph-div" data-figure role="figure" aria-label="{plain_text}" '
+        f'<div id="{escape(div_id)}" class="plotly-graph-div" data-figure role="figure" aria-label="{label}" '
         f'style="height:{height}px; width:100%;"></div>'
         f'<script type="application/json" id="{escape(div_id)}-data">{as_json(spec)}</script>'
     )
 
 
 def figure_page(template: str, beside: Path | None, *, drawn: bool = True, **values: Any) -> str:
-    """Return a page that a command writes: its figures are pictures, which need no script (some 0.1 MB).
+    """Return a page that a command writes; without `beside` its figures are static pictures (about 0.1 MB).
 
-    template: its file. beside: the page's file: a plotly.js next to it, which all pages there share, draws the figures,
-    and they can be zoomed. drawn: whether the page has figures. values: what the template shows.
+    template: file of the template. beside: the page's path: a plotly.js next to it, which all pages there share, draws
+    zoomable figures. drawn: whether the page has figures. values: the variables of the template.
     """
     scripts = library(beside) if beside is not None and drawn else {}
     html = environment().get_template(template).render(**values, **scripts)
@@ -91,10 +91,10 @@ def figure_page(template: str, beside: Path | None, *, drawn: bool = True, **val
 
 
 def library(beside: Path | None) -> dict[str, str]:
-    """Return how a page loads plotly.js, in the form its template needs.
+    """Return the template variable by which a page loads plotly.js.
 
-    beside: the page's file, to put plotly.js in a file next to it, shared by pages (written if it is not there);
-    None puts it into the page (5 MB).
+    beside: the page's path, to store plotly.js next to it, shared by pages (written if it is missing); None puts the
+    script into the page (5 MB).
     """
     from plotly.offline import get_plotlyjs
 
@@ -119,9 +119,9 @@ def listing(lines: Mapping[str, str]) -> str:
 
 
 def si(value: float, unit: str) -> str:
-    """Return a number with three significant digits and the prefix that fits: 0.00052 s is 520 µs.
+    """Return a number with three significant digits and its SI prefix: 0.00052 s is 520 µs.
 
-    Only seconds get prefixes of small things, as nobody reads mb/s as thousandths; days are days.
+    Only seconds get prefixes below 1, because readers misread mb/s; times of two days or more are in days.
     """
     if unit == "s" and value >= 2 * DAY_S:
         return f"{number(value / DAY_S, 3)} days"

@@ -1,4 +1,4 @@
-"""The usual study of a machine as one offline page: rates, what binds, latency, what would help, cost, assumptions."""
+"""Makes one offline page of the standard study of a machine: rates, bottleneck, latency, changes, cost, assumptions."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 def study_page(study: MachineStudy, command: str | None = None, beside: Path | None = None) -> str:
-    """Return the page; it needs no network. command: the command that made it, if one did.
+    """Return the page as HTML; it needs no network. command: the command that made it, None without one.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
+    beside: the page's path, to store plotly.js next to it (shared by pages); None draws figures as static pictures.
     """
     from npexplore.plot.breakdown import breakdown
     from npexplore.plot.load import load_figure
 
-    e, front = study.subject, study.front
-    broken = {name: p.breakdown for name, p in e.predictions.items() if p.breakdown is not None}
+    subject, front = study.subject, study.front
+    breakdowns = {name: p.breakdown for name, p in subject.predictions.items() if p.breakdown is not None}
     recommended = None if front is None else front.recommended()
     return figure_page(
         "study.html.j2", beside,
-        name=study.design, load=e.workload.name, command=command, seed=e.seed, knobs=dict(e.knobs),
+        name=study.design, load=subject.workload.name, command=command, seed=subject.seed, knobs=dict(subject.knobs),
         made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), refused=dict(study.refused),
-        lines=str(e).split("\n"), rates=html_records(study.records()), figure=draw(e.plot()),
+        lines=str(subject).split("\n"), rates=html_records(study.records()), figure=draw(subject.plot()),
         latency="" if study.load is None else html_records(latency_rows(study.load)),
         curve="" if study.load is None else draw(load_figure(study.load)),
-        times=draw(breakdown(broken)) if broken else "", changes=html_records(change_rows(study)),
+        times=draw(breakdown(breakdowns)) if breakdowns else "", changes=html_records(change_rows(study)),
         searched="" if front is None else front.searched, advice=recommended[1] if recommended else "",
         front="" if front is None else front._repr_html_(), assumptions=assumption_table(study),
     )  # fmt: skip
 
 
 def latency_rows(curve: LoadCurve) -> list[dict[str, Any]]:
-    """Return latency at each load, nanoseconds, by the best answer."""
+    """Return the latency at each load in nanoseconds, by the best solver."""
     full = curve.full
     return [
         {
@@ -59,23 +59,23 @@ def change_rows(study: MachineStudy) -> list[dict[str, Any]]:
     """Return the single changes of the subject that have an effect, best first."""
     from npexplore.study.explaining.words import gain_text, value_text
 
-    tried = study.subject.what_if
+    what_if = study.subject.what_if
     return [
         {
-            "change": f"{c.knob} {value_text(c.present)} to {value_text(c.value)} {c.unit}".strip(), "kind": c.kind,
-            "throughput": gain_text(c), "what binds then": c.bottleneck,
+            "change": f"{change.knob} {value_text(change.present)} to {value_text(change.value)} {change.unit}".strip(),
+            "kind": change.kind, "throughput": gain_text(change), "what binds then": change.bottleneck,
         }
-        for c in (() if tried is None else tried.changes)
+        for change in (() if what_if is None else what_if.changes)
     ]  # fmt: skip
 
 
 def assumption_table(study: MachineStudy) -> str:
-    """Return the numbers without a source that any workload's answer rests on, as a table."""
+    """Return a table of the numbers without a source that affect the answer for any workload."""
     rows: dict[str, Mapping[str, Any]] = {
-        one.name: {
-            "name": one.name, "value": one.value, "unit": one.unit, "kind": one.kind, "about": one.about,
-            "source": one.source, "shelf part": one.shelf,
+        assumption.name: {
+            "name": assumption.name, "value": assumption.value, "unit": assumption.unit, "kind": assumption.kind,
+            "about": assumption.about, "source": assumption.source, "shelf part": assumption.shelf,
         }
-        for e in study.explanations for one in e.assumptions
+        for explanation in study.explanations for assumption in explanation.assumptions
     }  # fmt: skip
     return html_records(list(rows.values())) or escape("None: every number has a source.")

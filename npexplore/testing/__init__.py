@@ -1,4 +1,4 @@
-"""Tests for your own router: random frames to try it with, and oracles that compare it with the golden router.
+"""Tests of a user's own router: random frames, and oracles that compare the router with the golden router.
 
 Names are imported on first use.
 """

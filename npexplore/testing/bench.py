@@ -1,4 +1,4 @@
-"""The golden router beside a device in a test bench (cocotb or any other): given the input, it checks the output.
+"""Checks a device in a test bench (cocotb or any other) against the golden router, which computes the output.
 
 bench = Bench("router.toml")
 for port, frame in bench.stimuli(500):
@@ -38,7 +38,7 @@ ERRORS = {bytes([kind]) for kind in ERROR_TYPES}
 
 @dataclass
 class _Cause:
-    """A frame that came in, its expected outcome, and the frames that the device has sent because of it."""
+    """An input frame, its expected outcome, and the frames that the device has sent for it."""
 
     port: int
     frame: bytes
@@ -48,7 +48,7 @@ class _Cause:
 
 
 class _Awaited(NamedTuple):
-    """An expected frame, and the frame that caused it; `serial` counts the frames of a port."""
+    """An expected frame, and the input frame that causes it; `serial` counts the expected frames of a port."""
 
     sent: Sent
     cause: _Cause
@@ -56,14 +56,14 @@ class _Awaited(NamedTuple):
 
 
 class Bench(ShownByArguments):
-    """The golden router beside a device in a test bench: give it each frame sent and received, and it compares.
+    """The golden router next to a device in a test bench: it compares all frames that the device receives and sends.
 
     Args:
         router: a configuration, or the path of its file.
         profile: a profile or its name, such as "linux" (None: the configuration's).
         ordered: frames leave a port in the order in which they were caused (False: in any order).
-        failures: how many failures to collect. At 1 the first one is raised at once; with more, nothing is raised
-            before `done`, and `conformance` has them all, each with the frame that caused it.
+        failures: number of failures to collect. With 1 the first failure is raised at once; with more, nothing is
+            raised before `done`, and `conformance` has all failures, each with the frame that caused it.
 
     Example:
         >>> from npexplore.testing import Bench
@@ -88,7 +88,7 @@ class Bench(ShownByArguments):
         self._named: dict[tuple[bytes, ...], _Cause] = {}
 
     def stimuli(self, count: int) -> Iterator[tuple[int, bytes]]:
-        """Yield `count` frames as (port, frame) that exercise the router's rules; every run yields the same ones."""
+        """Yield `count` frames as (port, frame) that exercise the router's rules, the same frames in every run."""
         yield from cases_for(self.router, count)
 
     def drive(self, port: int, frame: bytes, time_ns: int = 0) -> bytes:
@@ -97,7 +97,7 @@ class Bench(ShownByArguments):
         Args:
             port: number of the port, from 0.
             frame: the Ethernet frame, without its frame check sequence.
-            time_ns: when it goes in, in nanoseconds.
+            time_ns: time of the input, in nanoseconds.
         """
         refuse_port(self.router, port, frame, "come")
         outcome = self.golden.forward(port, frame, time_ns)
@@ -111,46 +111,46 @@ class Bench(ShownByArguments):
 
     @property
     def awaited(self) -> int:
-        """How many frames are still expected."""
+        """Number of frames that are still expected."""
         return sum(map(len, self._awaited))
 
     def expect(self, port: int, frame: bytes) -> None:
         """Record a frame that the device has sent; raises CounterexampleError if it is not the expected one."""
         refuse_port(self.router, port, frame)
-        queue, wide = self._awaited[port], self.failures > 1
-        for place in range(min(len(queue), (1 if self.ordered else len(queue)) if not wide else AHEAD)):
+        queue, collects = self._awaited[port], self.failures > 1
+        for place in range(min(len(queue), (1 if self.ordered else len(queue)) if not collects else AHEAD)):
             if frame_difference(queue[place].sent, frame) is None:
                 self._take(port, place, frame)
                 return
-        if wide:
+        if collects:
             self._lay(port, frame)
         elif queue:
-            first = queue[0]
-            one = first.cause.outcome._replace(sent=(first.sent,))
-            compare([(port, frame)], one, port=first.cause.port, frame=first.cause.frame)
+            expected = queue[0]
+            outcome = expected.cause.outcome._replace(sent=(expected.sent,))
+            compare([(port, frame)], outcome, port=expected.cause.port, frame=expected.cause.frame)
         else:
-            last = self._causes[-1] if self._causes else _Cause(port, b"", NO_OUTCOME)
-            compare([(port, frame)], last.outcome._replace(sent=()), port=last.port, frame=last.frame)
+            last_cause = self._causes[-1] if self._causes else _Cause(port, b"", NO_OUTCOME)
+            compare([(port, frame)], last_cause.outcome._replace(sent=()), port=last_cause.port, frame=last_cause.frame)
 
     def _take(self, port: int, place: int, frame: bytes) -> None:
-        one = self._awaited[port][place]
+        awaited = self._awaited[port][place]
         del self._awaited[port][place]
         self.seen += 1
-        one.cause.sent.append((port, frame))
-        one.cause.late |= self.ordered and one.serial < self._reached[port]
-        self._reached[port] = max(self._reached[port], one.serial)
-        while self.failures > 1 and self._awaited[port] and self._awaited[port][0].serial < one.serial - AHEAD // 2:
-            self._awaited[port].popleft()  # it is lost: so many came after it
+        awaited.cause.sent.append((port, frame))
+        awaited.cause.late |= self.ordered and awaited.serial < self._reached[port]
+        self._reached[port] = max(self._reached[port], awaited.serial)
+        while self.failures > 1 and self._awaited[port] and self._awaited[port][0].serial < awaited.serial - AHEAD // 2:
+            self._awaited[port].popleft()  # it counts as lost: many later frames have arrived
 
     def _lay(self, port: int, frame: bytes) -> None:
-        """Attribute an unexpected frame to the input frame that it equals or quotes, else to the last one."""
+        """Attribute an unexpected frame to the input frame that it equals or quotes, otherwise to the last one."""
         names = names_of(frame)
         cause = next((self._named[name] for name in reversed(names) if name in self._named), None)
         if cause is None:
             cause = self._causes[-1] if self._causes else _Cause(port, b"", NO_OUTCOME)
             self._causes = self._causes or [cause]
         cause.sent.append((port, frame))
-        for number in (port, *(k for k in range(len(self._awaited)) if k != port)):
+        for number in (port, *(other_port for other_port in range(len(self._awaited)) if other_port != port)):
             queue = self._awaited[number]
             for place in range(min(len(queue), AHEAD)):
                 if queue[place].cause is cause and queue[place].sent.icmp == (len(names) > 1):
@@ -158,21 +158,23 @@ class Bench(ShownByArguments):
                     return
 
     def verdicts(self) -> list[Failure | None]:
-        """Return for each frame that came in, in order, what is wrong with its output; None if nothing is."""
+        """Return the failure of each input frame, in order; None if its output is right."""
         failures = []
-        for one in self._causes:
-            wrong = failure(one.port, one.frame, one.outcome, one.sent)
-            if wrong is None and one.late:
-                wrong = Failure(one.port, one.frame, one.outcome, tuple(one.sent), ORDER, "sent behind a later one")
-            failures.append(wrong)
+        for cause in self._causes:
+            fault = failure(cause.port, cause.frame, cause.outcome, cause.sent)
+            if fault is None and cause.late:
+                fault = Failure(
+                    cause.port, cause.frame, cause.outcome, tuple(cause.sent), ORDER, "sent behind a later one"
+                )
+            failures.append(fault)
         return failures
 
     def conformance(self, shrink: Shrink | None = None) -> Conformance:
-        """Return the conformance table and the clusters of failures; shrink: reduces a failure, if given."""
+        """Return the conformance table and the clusters of failures; shrink: a function that reduces failures."""
         tally = Tally(self.router, self.failures)
-        for one, wrong in zip(self._causes, self.verdicts(), strict=True):
+        for cause, fault in zip(self._causes, self.verdicts(), strict=True):
             if not tally.full:
-                tally.count(one.outcome, wrong)
+                tally.count(cause.outcome, fault)
         return tally.conformance(shrink)
 
     def done(self) -> None:
@@ -181,15 +183,15 @@ class Bench(ShownByArguments):
             self.conformance().raise_if_failed()
         for queue in self._awaited:
             if queue:
-                first = queue[0]
-                one = first.cause.outcome._replace(sent=(first.sent,))
-                compare([], one, port=first.cause.port, frame=first.cause.frame)
+                expected = queue[0]
+                outcome = expected.cause.outcome._replace(sent=(expected.sent,))
+                compare([], outcome, port=expected.cause.port, frame=expected.cause.frame)
 
 
 def names_of(frame: bytes) -> list[tuple[bytes, ...]]:
-    """Return source, identification and protocol of a packet of IPv4, then of the one that its ICMP error quotes.
+    """Return source, identification and protocol of an IPv4 packet, then those of the packet its ICMP error quotes.
 
-    RFC 791 section 3.1: with the destination they name a packet; source routes change that.
+    RFC 791 section 3.1: with the destination they identify a packet; source routes change the destination.
     """
     names: list[tuple[bytes, ...]] = []
     at = ETHERNET

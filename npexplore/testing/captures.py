@@ -1,4 +1,4 @@
-"""The oracle for a router that is a program from captures to captures: the first difference, or all, clustered.
+"""The oracle for a router that is a program from captures to captures: raises the first difference, or clusters all.
 
 check_captures(["./my_router", "router.toml", "--in={port}={file}", "--out={out}"], "router.toml")
 """
@@ -29,7 +29,7 @@ Frames = Sequence[tuple[int, bytes]]
 
 
 class _Program:
-    """A program and its time limit; a failure is reported with the frame that causes it."""
+    """A program and its time limit; an error of the program is reported with the frame that causes it."""
 
     def __init__(self, command: Sequence[str], router: Router, profile: Profile | str | None, timeout_s: float) -> None:
         self.command, self.router, self.profile = command, router, profile
@@ -37,15 +37,15 @@ class _Program:
 
     def outcomes(self, frames: Frames) -> list[Outcome]:
         golden = Forwarder(self.router, profile=self.profile)
-        return [golden.forward(port, frame, k * GAP_NS) for k, (port, frame) in enumerate(frames)]
+        return [golden.forward(port, frame, number * GAP_NS) for number, (port, frame) in enumerate(frames)]
 
     def run(self, frames: Frames) -> list[tuple[int, bytes]]:
-        """Run the program on frames; raises InputError naming the first frame that makes it fail."""
+        """Run the program on frames; raises InputError naming the first frame at which it fails."""
         try:
             sent = self._run(frames)
         except InputError as error:
             raise InputError(f"{error}; {self._blamed(frames)}") from None
-        first = next((k for k, outcome in enumerate(self.outcomes(frames)) if outcome.sent), None)
+        first = next((number for number, outcome in enumerate(self.outcomes(frames)) if outcome.sent), None)
         if not sent and first is not None and len(frames) > 1:
             raise InputError(
                 f"{running(self.command)} must write what it sends, wrote no frame at all; the first that makes it "
@@ -54,12 +54,12 @@ class _Program:
         return sent
 
     def _blamed(self, frames: Frames) -> str:
-        """Find the frame that it fails at: the last one of the shortest beginning that it fails on."""
+        """Return a description of the frame at which it fails: the last of the shortest prefix of frames that fails."""
         if self._fails([]):
             return "it does so without any frame"
-        last = bisect_left(range(len(frames)), True, key=lambda k: self._fails(frames[: k + 1]))
-        port, frame = frames[min(last, len(frames) - 1)]
-        alone = "on its own" if self._fails([(port, frame)]) else f"after {last} others"
+        failing = bisect_left(range(len(frames)), True, key=lambda number: self._fails(frames[: number + 1]))
+        port, frame = frames[min(failing, len(frames) - 1)]
+        alone = "on its own" if self._fails([(port, frame)]) else f"after {failing} others"
         return f"it got, {alone}, by port {self.router.ports[port].name}: {shown(frame)}"
 
     def _fails(self, frames: Frames) -> bool:
@@ -81,10 +81,10 @@ def check_captures(
 ) -> None:
     """Compare a program that reads and writes captures with the golden router.
 
-    If the first frame that is forwarded differently also fails alone, the error shows that frame; else the whole run.
+    The error shows the first frame that is forwarded differently, if it also fails alone, otherwise the whole run.
 
     Args:
-        command: the program with its arguments, as `run_captures` takes them.
+        command: the program with its arguments, as for `run_captures`.
         router: a configuration, its TOML file, or a name in models/routers.
         profile: "rfc1812" or "linux" (None: that of the configuration).
         count: the number of frames.
@@ -108,16 +108,16 @@ def check_captures(
     difference = differs(cases)
     if difference is None:
         return
-    # What is sent for the first frames is the begin of what is sent for all: from some frame on, every run differs.
-    last = bisect_left(range(len(cases)), True, key=lambda k: differs(cases[: k + 1]) is not None)
-    port, frame = cases[min(last, len(cases) - 1)]
-    alone = program.run([(port, frame)])
-    compare(alone, program.outcomes([(port, frame)])[0], port=port, frame=frame)
+    # The output for the first frames is a prefix of the output for all: from some frame on, every run differs.
+    first_wrong = bisect_left(range(len(cases)), True, key=lambda number: differs(cases[: number + 1]) is not None)
+    port, frame = cases[min(first_wrong, len(cases) - 1)]
+    sent_alone = program.run([(port, frame)])
+    compare(sent_alone, program.outcomes([(port, frame)])[0], port=port, frame=frame)
     raise CounterexampleError(difference, f"{difference}\n  in a run of {len(cases)} frames; alone no frame differs")
 
 
 def _difference(cases: Frames, outcomes: Sequence[Outcome], got: list[tuple[int, bytes]]) -> Difference | None:
-    sent = [one for outcome in outcomes for one in outcome.sent]
+    sent = [expected_frame for outcome in outcomes for expected_frame in outcome.sent]
     pairs = zip(outcomes, cases, strict=True)
     return first_difference(sent, got, [(outcome.reason, frame) for outcome, (_, frame) in pairs if outcome.reason])
 
@@ -133,10 +133,10 @@ def examine_captures(
 ) -> Conformance:
     """Run a program on fixed probes and random frames; return the conformance table and the failures, clustered.
 
-    The smallest failure of each cluster is searched for in further runs, many frames in each.
+    Further runs with many frames each search for the smallest failure of each cluster.
 
     Args:
-        command: the program with its arguments, as `run_captures` takes them.
+        command: the program with its arguments, as for `run_captures`.
         router: a configuration, its TOML file, or a name in models/routers.
         profile: "rfc1812" or "linux" (None: that of the configuration).
         count: the number of random frames.
@@ -151,23 +151,23 @@ def examine_captures(
 
     def judged(frames: Frames) -> Bench:
         bench = Bench(configuration, profile=profile, failures=failures)
-        for k, (port, frame) in enumerate(frames):
-            bench.drive(port, frame, k * GAP_NS)
+        for number, (port, frame) in enumerate(frames):
+            bench.drive(port, frame, number * GAP_NS)
         for port, frame in program.run(frames):
             bench.expect(port, frame)
         return bench
 
     def smallest(failures: list[Failure]) -> list[Failure]:
         def first(options: list[list[bytes]]) -> list[int | None]:
-            rows = [(one.port, frame) for one, frames in zip(failures, options, strict=True) for frame in frames]
+            rows = [(fault.port, frame) for fault, frames in zip(failures, options, strict=True) for frame in frames]
             verdicts = iter(judged(numbered(rows)).verdicts())
-            same_failure = [[wrong is not None and wrong.key == one.key for wrong in islice(verdicts, len(frames))]
-                    for one, frames in zip(failures, options, strict=True)]  # fmt: skip
+            same_failure = [[wrong is not None and wrong.key == fault.key for wrong in islice(verdicts, len(frames))]
+                    for fault, frames in zip(failures, options, strict=True)]  # fmt: skip
             return [row.index(True) if True in row else None for row in same_failure]
 
-        small = shrink_all(configuration, [(one.port, one.frame) for one in failures], first)
-        again = judged([(one.port, frame) for one, frame in zip(failures, small, strict=True)]).verdicts()
-        return [new if new and new.key == old.key else old for old, new in zip(failures, again, strict=True)]
+        shrunk = shrink_all(configuration, [(fault.port, fault.frame) for fault in failures], first)
+        verdicts = judged([(fault.port, frame) for fault, frame in zip(failures, shrunk, strict=True)]).verdicts()
+        return [new if new and new.key == old.key else old for old, new in zip(failures, verdicts, strict=True)]
 
     cases = dict.fromkeys([*probes(configuration), *cases_for(configuration, count)])
     return judged(numbered(cases)).conformance(smallest)

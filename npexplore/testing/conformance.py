@@ -1,7 +1,7 @@
-"""Failures of a router clustered by the rule they break, and its conformance table: clause by clause, what was tried.
+"""Failures of a router clustered by the rule that they break, and its conformance table: results by clause.
 
-A frame tries every rule that affects its expected outcome. If the outcome is right, all of them hold; if it is not, the
-rule of the first difference fails and the frame does not count for the others: tried = held + failed.
+A frame tries every rule that affects its expected outcome. If the outcome is right, all of them hold; if it is wrong,
+the rule of the first difference fails and the frame does not count for the other rules: tried = held + failed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Failure(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What all failures of a cluster have in common."""
+        """The key that all failures of a cluster share."""
         return self.rule, self.what
 
     def __str__(self) -> str:
         """Return the failure in full."""
         if self.difference is None:
-            came = f"  came in by port {self.port}: {summary(self.frame)}\n    {shown(self.frame)}"
-            return f"{self.rule.subject}: {self.what}\n{came}"
+            input_text = f"  came in by port {self.port}: {summary(self.frame)}\n    {shown(self.frame)}"
+            return f"{self.rule.subject}: {self.what}\n{input_text}"
         return difference_text(self.difference, self.port, self.frame, self.outcome, self.sent)
 
     def error(self) -> CounterexampleError:
@@ -53,7 +53,7 @@ class Failure(NamedTuple):
 
 
 def failure(port: int, frame: bytes, outcome: Outcome, sent: Sequence[tuple[int, bytes]]) -> Failure | None:
-    """Return how the frames sent for one frame differ from its expected outcome, None if they do not."""
+    """Return the failure if the frames sent for a frame differ from its expected outcome, otherwise None."""
     difference = verdict(sent, outcome, frame)
     if difference is None:
         return None
@@ -62,7 +62,7 @@ def failure(port: int, frame: bytes, outcome: Outcome, sent: Sequence[tuple[int,
 
 @dataclass(frozen=True)
 class Cluster:
-    """Failures that break one rule in one way: how many, and the smallest that was found."""
+    """Failures that break one rule in the same way: their number, and the smallest of them."""
 
     failures: int
     smallest: Failure
@@ -70,8 +70,8 @@ class Cluster:
     @property
     def title(self) -> str:
         """The rule, its clause, and the detail that distinguishes the cluster."""
-        rule, what = self.smallest.key
-        return f"{rule.subject}{f', {what}' if what else ''} ({rule.clause})"
+        rule, detail = self.smallest.key
+        return f"{rule.subject}{f', {detail}' if detail else ''} ({rule.clause})"
 
 
 Shrink = Callable[[list[Failure]], list[Failure]]
@@ -79,9 +79,9 @@ Shrink = Callable[[list[Failure]], list[Failure]]
 
 @dataclass
 class Tally:
-    """Counts frames and rules while a router is tried; `conformance` clusters what failed.
+    """Counts frames and rules while a router is tried; `conformance` clusters the failures.
 
-    rules: those that the table begins with (None: all that a router of this configuration may break).
+    rules: the first rules of the table (None: all that a router of this configuration may break).
     """
 
     router: Router
@@ -93,11 +93,11 @@ class Tally:
 
     @property
     def full(self) -> bool:
-        """Whether the wanted number of failures has been found."""
+        """Whether the largest number of failures has been reached."""
         return len(self.failures) >= self.most
 
     def count(self, outcome: Outcome, fault: Failure | None, rule: Rule | None = None) -> None:
-        """Count a frame: all its rules hold (the one that is given alone), or one fails."""
+        """Count a frame: all its rules hold (if rule is not None, only that rule), or one rule fails."""
         self.frames += 1
         if fault is None:
             self.held.update(tried(outcome) if rule is None else [rule])
@@ -105,17 +105,17 @@ class Tally:
             self.failures.append(fault)
 
     def conformance(self, shrink: Shrink | None = None) -> Conformance:
-        """Return the table and the clusters, the largest first, each with its shortest frame, shrunk."""
+        """Return the table and the clusters, largest first, each with its smallest failure, shrunk."""
         members: dict[Key, list[Failure]] = {}
-        for one in self.failures:
-            members.setdefault(one.key, []).append(one)
+        for fault in self.failures:
+            members.setdefault(fault.key, []).append(fault)
         groups = sorted(members.values(), key=len, reverse=True)
-        smallest = [min(group, key=lambda one: (len(one.frame), one.frame)) for group in groups]
+        smallest = [min(group, key=lambda fault: (len(fault.frame), fault.frame)) for group in groups]
         shrunk = shrink(smallest) if shrink else smallest
-        clusters = [Cluster(len(group), one) for group, one in zip(groups, shrunk, strict=True)]
-        failed = Counter(one.rule for one in self.failures)
-        known = catalogue(self.router) if self.rules is None else self.rules
-        rules = dict.fromkeys([*known, *self.held, *failed])
+        clusters = [Cluster(len(group), fault) for group, fault in zip(groups, shrunk, strict=True)]
+        failed = Counter(fault.rule for fault in self.failures)
+        first_rules = catalogue(self.router) if self.rules is None else self.rules
+        rules = dict.fromkeys([*first_rules, *self.held, *failed])
         rows = tuple(Row(rule, self.held[rule], failed[rule]) for rule in rules)
         return Conformance(self.router, self.frames, rows, tuple(clusters))
 
@@ -129,7 +129,7 @@ class Row(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """How often the rule was judged."""
+        """Number of times that the rule was judged."""
         return self.held + self.failed
 
     @property
@@ -144,9 +144,9 @@ class Conformance:
 
     Args:
         router: its configuration.
-        frames: how many frames it was tried with.
+        frames: number of frames tried.
         rows: the rows of the table, one for each rule.
-        clusters: its failures, those with the same cause together.
+        clusters: its failures, grouped by cause.
 
     Example:
         >>> from npexplore.testing import examine_router, XdpRouter
@@ -181,14 +181,14 @@ class Conformance:
     def told_clusters(self) -> str:
         """Return the clusters as text, each with its smallest failure."""
         parts = [f"{self.failures} of {self.frames} frames come out otherwise, in {len(self.clusters)} clusters"]
-        for number, one in enumerate(self.clusters, start=1):
-            parts.append(f"{number}. {one.failures} times: {one.title}\n{_indented(str(one.smallest))}")
+        for number, cluster in enumerate(self.clusters, start=1):
+            parts.append(f"{number}. {cluster.failures} times: {cluster.title}\n{_indented(str(cluster.smallest))}")
         return "\n\n".join(parts)
 
     def __str__(self) -> str:
         """Return headline, table and clusters as text."""
         cells = [(*COLUMNS, "verdict"), *self._cells()]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
         ]
@@ -198,16 +198,16 @@ class Conformance:
         return [(*row.rule, str(row.tried), str(row.held), str(row.failed), row.verdict) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return headline numbers, rows and clusters, as JSON has them."""
+        """Return the headline numbers, rows and clusters in JSON types."""
         rows = [dict(zip((*COLUMNS, "verdict"), (*row.rule, row.tried, row.held, row.failed, row.verdict), strict=True))
                 for row in self.rows]  # fmt: skip
         clusters = [
             {
-                "clause": one.smallest.rule.clause, "rule": one.smallest.rule.subject, "what": one.smallest.what,
-                "failures": one.failures, "port": self.router.ports[one.smallest.port].name,
-                "frame": one.smallest.frame.hex(), "told": str(one.smallest),
+                "clause": c.smallest.rule.clause, "rule": c.smallest.rule.subject, "what": c.smallest.what,
+                "failures": c.failures, "port": self.router.ports[c.smallest.port].name,
+                "frame": c.smallest.frame.hex(), "told": str(c.smallest),
             }
-            for one in self.clusters
+            for c in self.clusters
         ]  # fmt: skip
         return {"frames": self.frames, "failures": self.failures, "rules": rows, "clusters": clusters}
 
@@ -222,9 +222,9 @@ class Conformance:
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells()
         )
         failures_html = "".join(
-            f"<details><summary>{one.failures} times: {html.escape(one.title)}</summary>"
-            f"<pre>{html.escape(str(one.smallest))}</pre></details>"
-            for one in self.clusters
+            f"<details><summary>{cluster.failures} times: {html.escape(cluster.title)}</summary>"
+            f"<pre>{html.escape(str(cluster.smallest))}</pre></details>"
+            for cluster in self.clusters
         )
         return f"<p>{html.escape(self.headline())}</p>{failures_html}<table><tr>{head}</tr>{rows}</table>"
 

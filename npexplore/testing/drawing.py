@@ -1,4 +1,4 @@
-"""Random cases from strategies, usable outside tests; every run draws the same ones."""
+"""Draws cases from strategies outside of tests; every run draws the same cases."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def example_settings(max_examples: int) -> settings:
 def cases_for(
     router: Router, count: int, *, cases: st.SearchStrategy[Case] | None = None, start: int | None = None
 ) -> list[Case]:
-    """Return a number of frames that try a router, the same ones each time.
+    """Return `count` frames that try a router, the same in every run.
 
-    cases: a strategy to use instead of `frames(router)`; start: a seed, to draw others.
+    cases: a strategy to use instead of `frames(router)`; start: a seed, to draw other frames.
     """
     chosen: list[Case] = []
 

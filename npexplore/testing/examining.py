@@ -1,4 +1,4 @@
-"""Examine a router: collect failures up to a number, clustered, with the smallest of each, and a conformance table.
+"""Examines a router: collects failures, clusters them, shrinks one of each cluster, and makes a conformance table.
 
 print(examine_router(my_forward, "router.toml"))
 """
@@ -31,7 +31,7 @@ AT_ONCE = 500  # cases drawn in one go
 
 
 def judge_of(router: Router, profile: Profile | str | None = None) -> Forwarder:
-    """Return a golden router to judge frames one by one, without a limit on ICMP messages."""
+    """Return a golden router that judges single frames, without a rate limit on ICMP messages."""
     policy = replace(router.policy, icmp_per_second=None, icmp_burst=None)
     return Forwarder(dataclasses.replace(router, policy=policy), profile=profile)
 
@@ -57,18 +57,18 @@ def examine_router(
         cases: a strategy for (port, frame) (None: `frames(router)`).
         max_examples: the number of frames to try.
         failures: the number of failures after which to stop.
-        judge: what says how frames come out (None: the golden router); the table then has only what was tried.
+        judge: the reference (None: the golden router); with a judge the table has only rules that were tried.
 
     Raises:
         InputError: `forward` returned a port that does not exist.
     """
     configuration = as_router(router)
-    tally, seen = Tally(configuration, failures, None if judge is None else ()), set[Case]()
+    tally, tried_cases = Tally(configuration, failures, None if judge is None else ()), set[Case]()
     golden = judge_of(configuration, profile)
-    ask: Judge = judge or (lambda port, frame: Judgement(golden.forward(port, frame)))
+    judgement_of: Judge = judge or (lambda port, frame: Judgement(golden.forward(port, frame)))
 
     def judged(port: int, frame: bytes) -> tuple[Outcome, Failure | None, Rule | None] | None:
-        expected = ask(port, frame)
+        expected = judgement_of(port, frame)
         if expected is None:
             return None
         outcome, rule = expected
@@ -77,7 +77,7 @@ def examine_router(
             if sent is None:
                 return None
             got = [(number, bytes(data)) for number, data, *_ in sent]
-        except (Exception, SystemExit) as error:  # whatever it is, it is the router's
+        except (Exception, SystemExit) as error:  # any error in forward is a failure of the router
             return outcome, crash(port, frame, outcome, error), rule
         for number, data in got:
             refuse_port(configuration, number, data)
@@ -85,28 +85,28 @@ def examine_router(
 
     def smallest(fault: Failure) -> Failure:
         def fails_alike(frame: bytes) -> bool:
-            again = judged(fault.port, frame)
-            return again is not None and again[1] is not None and again[1].key == fault.key
+            repeated = judged(fault.port, frame)
+            return repeated is not None and repeated[1] is not None and repeated[1].key == fault.key
 
         def first(options: Sequence[bytes]) -> int | None:
-            return next((k for k, frame in enumerate(options) if fails_alike(frame)), None)
+            return next((number for number, frame in enumerate(options) if fails_alike(frame)), None)
 
-        again = judged(fault.port, shrink(configuration, fault.port, fault.frame, first))
-        return (again and again[1]) or fault
+        repeated = judged(fault.port, shrink(configuration, fault.port, fault.frame, first))
+        return (repeated and repeated[1]) or fault
 
-    near = judge.cases(configuration) if judge is not None and cases is None else None
-    first_cases = probes(configuration) if near is not None else ()
-    for case in chain(first_cases, tried(configuration, max_examples, cases if near is None else near)):
+    judge_cases = judge.cases(configuration) if judge is not None and cases is None else None
+    first_cases = probes(configuration) if judge_cases is not None else ()
+    for case in chain(first_cases, tried(configuration, max_examples, cases if judge_cases is None else judge_cases)):
         if tally.full:
             break
-        if case not in seen and (verdict := judged(*case)) is not None:
+        if case not in tried_cases and (verdict := judged(*case)) is not None:
             tally.count(*verdict)
-        seen.add(case)
-    return tally.conformance(lambda faults: [smallest(one) for one in faults])
+        tried_cases.add(case)
+    return tally.conformance(lambda faults: [smallest(fault) for fault in faults])
 
 
 def tried(router: Router, count: int, cases: st.SearchStrategy[Case] | None = None) -> Iterator[Case]:
-    """Yield (port, frame): first the probes, unless cases are given, then random frames, in portions."""
+    """Yield (port, frame): first the probes, unless cases is not None, then random frames, in portions."""
     if cases is None:
         yield from probes(router)
     for start in range(0, count, AT_ONCE):
@@ -114,18 +114,18 @@ def tried(router: Router, count: int, cases: st.SearchStrategy[Case] | None = No
 
 
 def wrong(port: int, frame: bytes, expected: Judgement, sent: Sequence[tuple[int, bytes]]) -> Failure | None:
-    """Return the failure of a filter that drops what should pass, or lets pass what it should drop; else None."""
+    """Return the failure of a filter that drops a frame that should pass, or the opposite; None if it is right."""
     if bool(sent) == bool(expected.outcome.sent):
         return None
     assert expected.rule is not None
-    what = "one passes" if sent else "one is dropped"
-    return Failure(port, frame, expected.outcome, tuple(sent), expected.rule, what)
+    detail = "one passes" if sent else "one is dropped"
+    return Failure(port, frame, expected.outcome, tuple(sent), expected.rule, detail)
 
 
 def crash(port: int, frame: bytes, outcome: Outcome, error: BaseException) -> Failure:
-    """Return what was raised as a failure; its cluster is the kind of error and the line, or an InputError's words."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno} in {last.name}"
-    if isinstance(error, InputError):  # a program's end, told by what runs it
+    """Return a raised error as a failure; its cluster is the kind of error and the line, or an InputError's text."""
+    raising_line = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} at {Path(raising_line.filename).name}:{raising_line.lineno} in {raising_line.name}"
+    if isinstance(error, InputError):  # the error describes how a program ended
         where = str(error)
     return Failure(port, frame, outcome, (), Rule("no clause", "the program must go on"), where)

@@ -1,4 +1,4 @@
-"""Export failures: for each cluster captures of the input, the expected and the actual output, or a pytest file."""
+"""Exports failures: captures of input, expected and actual output of each cluster, or a pytest file."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def write_captures(conformance: Conformance, folder: str | Path) -> list[Path]:
     """Write NN/in.PORT.pcap, NN/expected.PORT.pcap and NN/got.PORT.pcap for each cluster's smallest failure."""
     written = []
     for number, cluster in enumerate(conformance.clusters, start=1):
-        one, place = cluster.smallest, Path(folder) / f"{number:02d}"
-        place.mkdir(parents=True, exist_ok=True)
+        smallest, subfolder = cluster.smallest, Path(folder) / f"{number:02d}"
+        subfolder.mkdir(parents=True, exist_ok=True)
         rows: dict[str, Sequence[tuple[int, bytes]]] = {
-            "in": [(one.port, one.frame)],
-            "expected": [(sent.port, sent.frame) for sent in one.outcome.sent],
-            "got": one.sent,
+            "in": [(smallest.port, smallest.frame)],
+            "expected": [(sent.port, sent.frame) for sent in smallest.outcome.sent],
+            "got": smallest.sent,
         }
         for kind, frames in rows.items():
             for port in conformance.router.ports:
-                mine = [frame for out, frame in frames if out == port.number]
-                if mine:
-                    path = place / f"{kind}.{port.name}.pcap"
-                    write_frames(path, mine, list(range(len(mine))))
+                of_port = [frame for out, frame in frames if out == port.number]
+                if of_port:
+                    path = subfolder / f"{kind}.{port.name}.pcap"
+                    write_frames(path, of_port, list(range(len(of_port))))
                     written.append(path)
     return written
 
@@ -63,11 +63,11 @@ def write_tests(conformance: Conformance, path: str | Path, forward: str | XdpRo
     Args:
         conformance: the failures, as `examine_router` or `examine_captures` returns them.
         path: the file to write.
-        forward: the function under test, as MODULE:NAME; or the XDP program under test, of which each test makes a
-            fresh one, so that a failure which needs earlier packets does not come again.
+        forward: the function under test, as MODULE:NAME; or the XDP program under test, which each test loads anew,
+            so that a failure that depends on earlier packets does not occur again.
 
     Raises:
-        InputError: an XDP program or its router was not given as a file or a name.
+        InputError: the XdpRouter was not made from names of files.
     """
     if isinstance(forward, XdpRouter):
         imports, names = "from pathlib import Path\n\nimport pytest", "XdpRouter, compare"
@@ -77,18 +77,18 @@ def write_tests(conformance: Conformance, path: str | Path, forward: str | XdpRo
         imports, names, call = f"import pytest\nfrom {module} import {name} as forward", "compare", CALL
     cases = []
     for number, cluster in enumerate(conformance.clusters, start=1):
-        one = cluster.smallest
+        smallest = cluster.smallest
         sent = "".join(
-            f"Sent({row.port}, bytes.fromhex({row.frame.hex()!r}), {row.icmp}), " for row in one.outcome.sent
+            f"Sent({row.port}, bytes.fromhex({row.frame.hex()!r}), {row.icmp}), " for row in smallest.outcome.sent
         )
-        outcome = f"Outcome(Reason.{one.outcome.reason.name}, ({sent}))"
-        cases.append(f"    {f'{number}. {cluster.title}'!r}: ({one.port}, {one.frame.hex()!r}, {outcome}),\n")
+        outcome = f"Outcome(Reason.{smallest.outcome.reason.name}, ({sent}))"
+        cases.append(f"    {f'{number}. {cluster.title}'!r}: ({smallest.port}, {smallest.frame.hex()!r}, {outcome}),\n")
     text = HEAD.format(imports=imports, names=names, call=call, cases="".join(cases))
     Path(path).write_text(text, encoding="utf-8")
 
 
 def _expression(mine: XdpRouter, folder: Path) -> str:
-    """Return how a test file in a folder makes this router anew: its files by their places from there."""
+    """Return the expression by which a test file in a folder makes this router, with paths relative to the folder."""
     program, router, section, maps = mine.origin
     if isinstance(program, Program) or isinstance(router, Router):
         raise InputError("write_tests needs an XdpRouter made from the names of its files, not from loaded ones")

@@ -1,6 +1,6 @@
-"""A golden router's tables as `fib_lookup` asks them: what Linux has in its tables with the same configuration.
+"""Converts a golden router's tables for `fib_lookup`: the tables that Linux has with the same configuration.
 
-The addresses of the router and the broadcast addresses of its links lead to itself, which is "not forwarded" there.
+Packets to the router's own addresses and to the broadcast addresses of its links are "not forwarded".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNICAST, CONNECTED_METRIC6, STATIC_METRIC6 = KINDS.index("unicast"), 256, 1024  
 def forwarding_tables(router: Router | str | Path) -> ForwardingTables:
     """Return a router's tables for `run(..., fib=)`; router: a configuration, its file, or an example's name.
 
-    Raises InputError for a route with several next hops, among which fib_lookup chooses by the flow.
+    Raises InputError for a route with several next hops, because fib_lookup chooses one by the flow.
 
     Example:
         >>> from npexplore.testing import forwarding_tables
@@ -35,14 +35,14 @@ def forwarding_tables(router: Router | str | Path) -> ForwardingTables:
 
 
 def _key(head: int, address: int, width: int) -> bytes:
-    """Return a key: a prefix's length or an interface, and an address."""
+    """Return a key: the length of a prefix or the number of an interface, then an address."""
     return head.to_bytes(4, "little") + address.to_bytes(width, "big")
 
 
 def _route(router: Router, port: int, via: int, width: int, *, metric: int = 0, labels: bool = False) -> bytes:
-    one = router.ports[port]
+    link = router.ports[port]
     return route(
-        port + 1, one.mtu, one.mac, peer_mac=None if one.listed_only else one.peer_mac,
+        port + 1, link.mtu, link.mac, peer_mac=None if link.listed_only else link.peer_mac,
         via=via.to_bytes(width, "big") if via else b"", metric=metric, labels=labels,
     )  # fmt: skip
 
@@ -50,10 +50,10 @@ def _route(router: Router, port: int, via: int, width: int, *, metric: int = 0, 
 def _routes4(router: Router) -> dict[bytes, bytes]:
     routes, tables = router.routes, {}
     nothing = [0] * len(routes)
-    stacks, several = (nothing if one is None else one.tolist() for one in (routes.stack, routes.next_hops))
+    stacks, next_hops = (nothing if column is None else column.tolist() for column in (routes.stack, routes.next_hops))
     columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
     for value, length, kind, port, via, stack, hops in zip(
-        *(one.tolist() for one in columns), stacks, several, strict=True
+        *(column.tolist() for column in columns), stacks, next_hops, strict=True
     ):
         if hops:
             raise InputError(f"fib_lookup: the route {prefix_text(value, length)} has several next hops")
@@ -72,13 +72,13 @@ def _routes6(router: Router) -> dict[bytes, bytes]:
     if router.six is None:
         return tables
     connected = sum(len(port.networks) for port in router.six.ports if port)
-    for number, one in enumerate(router.six.routes):
-        if one.next_hops:
-            raise InputError(f"fib_lookup: the route {IPv6Network((one.value, one.length))} has several next hops")
+    for number, entry in enumerate(router.six.routes):
+        if entry.next_hops:
+            raise InputError(f"fib_lookup: the route {IPv6Network((entry.value, entry.length))} has several next hops")
         metric = CONNECTED_METRIC6 if number < connected else STATIC_METRIC6
-        tables[_key(one.length, one.value, 16)] = (
-            _route(router, one.port, one.via, 16, metric=metric, labels=bool(one.stack))
-            if one.kind == UNICAST else no_route(one.kind)
+        tables[_key(entry.length, entry.value, 16)] = (
+            _route(router, entry.port, entry.via, 16, metric=metric, labels=bool(entry.stack))
+            if entry.kind == UNICAST else no_route(entry.kind)
         )  # fmt: skip
     for port in router.six.ports:
         for address in port.own if port else ():

@@ -1,7 +1,7 @@
-"""Messages that the kernel limits for each address, so that a case may have another outcome when it is repeated.
+"""Messages that the kernel rate-limits per address, so that a repeated frame may have another outcome.
 
-It sends only a few destination-unreachable errors to a source, and none soon after any other error to that address; and
-it repeats a redirect only after a while. Packets for the router itself it may answer as a host.
+The kernel sends only a few destination-unreachable errors to a source, and none soon after any other error to that
+address; it repeats a redirect only after a while. It may answer packets for the router itself as a host.
 """
 
 from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE
@@ -25,12 +25,12 @@ SOURCE6, DESTINATION6 = slice(22, 38), slice(38, 54)
 
 
 def _reply_type(frame: bytes) -> int:
-    """Return the type of an ICMP message of IPv4."""
+    """Return the type of the ICMP message in an IPv4 frame."""
     return frame[14 + 4 * (frame[14] & 15)]
 
 
 class Told:
-    """Remembers to which addresses a kernel has sent messages since its start."""
+    """Records the addresses to which a kernel has sent messages since its start."""
 
     def __init__(self, router: Router | None = None) -> None:
         self.addressees: set[bytes] = set()
@@ -57,24 +57,24 @@ class Told:
         redirect = any(message[14 + 4 * (message[14] & 15)] == REDIRECT for message in messages)
         if redirect and source in self.redirected:
             return False
-        # an error for which the link is too short is not sent, but counts
-        tried = bool(messages) or error_for(outcome.reason) is not None
-        self.addressees |= {message[DESTINATION] for message in messages} | ({source} if tried else set())
-        # what goes back counts even where no message may be sent about it
-        back = any(sent.port == port and not sent.icmp for sent in outcome.sent)
-        self.redirected |= {source} if back else set()
-        self.addressees |= {source} if back else set()
+        # an error that does not fit the link is not sent, but counts
+        causes_error = bool(messages) or error_for(outcome.reason) is not None
+        self.addressees |= {message[DESTINATION] for message in messages} | ({source} if causes_error else set())
+        # a packet that leaves by its input port counts even if no redirect may be sent for it
+        returns = any(sent.port == port and not sent.icmp for sent in outcome.sent)
+        self.redirected |= {source} if returns else set()
+        self.addressees |= {source} if returns else set()
         return True
 
     def _asks(self, frame: bytes, outcome: Outcome) -> bool:
-        """Say whether what is for the router itself is comparable: messages that have not to do with its own state."""
+        """Return whether the reply to a packet for the router itself is comparable: independent of its state."""
         size = 14 + 4 * (frame[14] & 15)
-        kind, protocol, piece = frame[size : size + 1], frame[23], (frame[20] & 0x3F) or frame[21]
+        icmp_type, protocol, is_fragment = frame[size : size + 1], frame[23], (frame[20] & 0x3F) or frame[21]
         if self.router is None or not self.router.policy.answers:
-            return protocol == ICMP and kind != bytes([TIMESTAMP_REQUEST])
+            return protocol == ICMP and icmp_type != bytes([TIMESTAMP_REQUEST])
         if len(outcome.sent) > 1 and outcome.sent[0].icmp and _reply_type(outcome.sent[0].frame) == TIMESTAMP_REPLY:
-            return False  # where the time of day is in pieces, it cannot be left out of the comparison
-        return bool(piece) or kind[:1] in ECHOES if protocol == ICMP else protocol in (UDP, *UNKNOWN)
+            return False  # a time of day in fragments cannot be left out of the comparison
+        return bool(is_fragment) or icmp_type[:1] in ECHOES if protocol == ICMP else protocol in (UDP, *UNKNOWN)
 
     def _may_ask6(self, port: int, frame: bytes, outcome: Outcome) -> bool:
         resolves = self.router is not None and self.router.policy.neighbours == "resolve"
@@ -84,7 +84,7 @@ class Told:
         if outcome.reason in FOR_MANY:
             return False
         if frame[DESTINATION6] == bytes(16) and not outcome.reason:
-            return False  # iproute2 enters no neighbour by the unspecified address
+            return False  # iproute2 adds no neighbour with the unspecified address
         if outcome.reason is Reason.LOCAL_DELIVERY:
             answers = self.router is not None and self.router.policy.answers
             protocol, kind = frame[20], frame[54:55]
@@ -92,9 +92,9 @@ class Told:
                 return False
         messages = [sent.frame for sent in outcome.sent if sent.icmp and sent.frame[12:14] == IPV6_TYPE]
         redirect = any(message[54] == REDIRECT6 for message in messages)
-        questions = 1 + (frame[SOURCE6] == frame[DESTINATION6])  # both are asked for leave, perhaps the same one twice
-        if redirect and (self.redirects6 + questions > 5 or self.addressees & {frame[SOURCE6], frame[DESTINATION6]}):
+        checks = 1 + (frame[SOURCE6] == frame[DESTINATION6])  # the kernel checks the limits of both, even if equal
+        if redirect and (self.redirects6 + checks > 5 or self.addressees & {frame[SOURCE6], frame[DESTINATION6]}):
             return False
-        self.redirects6 += questions * any(sent.port == port and not sent.icmp for sent in outcome.sent)
+        self.redirects6 += checks * any(sent.port == port and not sent.icmp for sent in outcome.sent)
         self.addressees |= {message[DESTINATION6] for message in messages if message[54] != REDIRECT6}
         return True

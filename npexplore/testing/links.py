@@ -1,11 +1,11 @@
-"""A program that forwards between the interfaces of a network namespace: any binary, as a router to examine.
+"""Examines any program that forwards between the interfaces of a network namespace, as a router under test.
 
     with LinkRouter(["./my_router"], "router.toml") as mine:
         print(examine_router(mine.forward, mine.router))
 
-The program finds an interface for each port, with the port's name, MAC address and MTU; npexplore holds the other ends
-(veth(4)), and answers ARP requests (RFC 826) as the configuration says. Each frame is followed by a marker packet that
-must pass; when the marker leaves, the program is done with the frame. Needs `ip` and CAP_SYS_ADMIN.
+The program has an interface for each port, with the port's name, MAC address and MTU; npexplore holds the other ends
+(veth(4)), and answers ARP requests (RFC 826) as configured. Each frame is followed by a marker packet that must pass;
+when the marker leaves, the program has finished the frame. Needs `ip` and CAP_SYS_ADMIN.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from npexplore.testing.routers import routed_of
 
 MARK = b"npexplore: done "
 EXPERIMENTAL = 253  # RFC 3692 section 2.1
-MOST_LOST = 3  # in a row, until no packet goes behind the frames of a port
-LONGEST_NAME = 15  # IFNAMSIZ of netdevice(7), less the end
-MAX_FRAMES_FOR_ONE = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 576
+MOST_LOST = 3  # consecutive lost markers after which a port gets no more markers
+LONGEST_NAME = 15  # IFNAMSIZ of netdevice(7) without the terminating 0
+MAX_FRAMES_FOR_ONE = 256  # output frames per input frame: a packet of 64 KiB has fewer fragments at an MTU of 576
 
 
 class LinkRouter(ShownByArguments, Between):
@@ -60,10 +60,10 @@ class LinkRouter(ShownByArguments, Between):
     Args:
         command: the program and its arguments.
         router: a configuration, or the path of its file.
-        quiet_s: if no marker packet can follow a frame, the program counts as done after so many seconds of silence.
+        quiet_s: without marker packets, seconds without output after which the program counts as done with a frame.
         ready_s: seconds that the program may take until it listens, and until a marker has passed.
         again: resend a frame that was lost while the program resolved its next hop, as a sender would: RFC 1122
-            section 2.3.2.2 asks routers to keep one packet, and many keep none.
+            section 2.3.2.2 recommends to save at least one packet, but many routers save none.
 
     Raises:
         InputError: the links or the program cannot be set up.
@@ -82,33 +82,33 @@ class LinkRouter(ShownByArguments, Between):
         self._serial = self._questions = 0
         self._behind = [self._passing(number) for number in range(len(self.router.ports))]
         self._lost = [0 for _ in self.router.ports]
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  what the program says, until `close`
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  output of the program, until `close`
         for port in self.router.ports:
             if len(port.name) > LONGEST_NAME:
                 raise InputError(f"names of interfaces have at most {LONGEST_NAME} letters, got {port.name!r}")
 
     def close(self) -> None:
-        """End the program and all processes that it started, and delete links and namespaces."""
+        """Stop the program and all processes that it started, and delete links and namespaces."""
         self._end()
         super().close()
         self._said.close()
 
     def _set_up(self) -> None:
         self._namespaces = near, far = [make_namespace(), make_namespace()]
-        for namespace in self._namespaces:  # the kernel itself says and forwards nothing
+        for namespace in self._namespaces:  # the kernel itself sends and forwards nothing
             inside(namespace, lambda: write_settings("ipv6", NO_IPV6))
             inside(namespace, lambda: write_settings("ipv4", {"ip_forward": 0}))
         ports = self.router.ports
-        ends = [(f"{one.name} address {one.mac.hex(':')} mtu {one.mtu}", f"w{one.number} mtu 65535") for one in ports]
-        run_batch(near, [pair(k, *both, far) for k, both in enumerate(ends)])
+        ends = [(f"{p.name} address {p.mac.hex(':')} mtu {p.mtu}", f"w{p.number} mtu 65535") for p in ports]
+        run_batch(near, [pair(number, *names, far) for number, names in enumerate(ends)])
         run_batch(near, [f"link set dev {port.name} arp off up" for port in ports])
         run_batch(far, [f"link set w{port.number} up" for port in ports])
         await_links(self._namespaces, len(ports))
-        self._sockets = [inside(far, lambda name=f"w{k}": open_link(name)) for k in range(len(ports))]  # type: ignore[misc]
+        self._sockets = [inside(far, lambda name=f"w{number}": open_link(name)) for number in range(len(ports))]  # type: ignore[misc]
         self._start()
 
     def _start(self) -> None:
-        """Start the program; it is ready when it listens to packets of every interface, or when `ready_s` are over."""
+        """Start the program; it is ready when it listens on all interfaces, or after `ready_s`."""
         try:
             self._program = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said, start_new_session=True,
@@ -122,7 +122,7 @@ class LinkRouter(ShownByArguments, Between):
             time.sleep(0.01)
         self._left()
         for port in range(len(self.router.ports)):
-            self._lost[port] = MOST_LOST - 1  # what it loses twice it does not pass at all; once it may ask
+            self._lost[port] = MOST_LOST - 1  # no more markers if two are lost; the first may be lost to an ARP request
             self._exchange(port, [])
             if self._lost[port]:
                 self._exchange(port, [])
@@ -150,34 +150,34 @@ class LinkRouter(ShownByArguments, Between):
         self._program = None
 
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Send one frame to a port; return all that leaves until it is quiet, as (port, frame), by port.
+        """Send one frame to a port; return all frames that leave until the program is done, as (port, frame), by port.
 
-        Raises InputError if the program ends, or sends more than 256 frames for one: `examine_router` counts that as a
-        failure with the frame.
+        Raises InputError if the program ends, or sends more than 256 frames for one frame: `examine_router` counts this
+        as a failure of the frame.
         """
         if self._program is None:
             self._start()
         self._left()
-        before = self._questions
+        questions_before = self._questions
         sent = self._exchange(port, [frame])
-        if self._again and not sent and self._questions > before:
+        if self._again and not sent and self._questions > questions_before:
             sent = self._exchange(port, [frame])
         return sorted(sent, key=lambda row: row[0])
 
     def _exchange(self, port: int, frames: list[bytes]) -> list[tuple[int, bytes]]:
-        """Send frames to a port and, if one is known, a packet that must pass behind them; return what leaves."""
+        """Send frames to a port, then its marker packet, if it has one; return the frames that leave."""
         self._serial += 1
-        name, marker = MARK + self._serial.to_bytes(4, "big"), self._behind[port]
-        for frame in [*frames, marker + name] if marker else frames:
+        mark, marker = MARK + self._serial.to_bytes(4, "big"), self._behind[port]
+        for frame in [*frames, marker + mark] if marker else frames:
             self._sockets[port].send(frame)
         end = time.monotonic() + (self.ready_s if marker else self.quiet_s)
         sent, done = list[tuple[int, bytes]](), False
         while select.select(self._sockets, [], [], 0 if done else self.quiet_s)[0] or (
             not done and time.monotonic() < end
         ):
-            left = self._left()
-            done |= any(data.endswith(name) for _, data in left)
-            sent += [row for row in left if MARK not in row[1]]
+            arrived = self._left()
+            done |= any(data.endswith(mark) for _, data in arrived)
+            sent += [row for row in arrived if MARK not in row[1]]
             if len(sent) > MAX_FRAMES_FOR_ONE:
                 self._end()
                 raise InputError(
@@ -191,17 +191,17 @@ class LinkRouter(ShownByArguments, Between):
         return sent
 
     def _passing(self, port: int) -> bytes:
-        """Return a frame, less its mark, that must come in by a port and leave; none if there is none."""
-        golden, own = judge_of(self.router), self.router.ports[port]
-        for way in routed_of(self.router):
-            mark = packet(own.network + 2, way, bytes(len(MARK) + 4), protocol=EXPERIMENTAL)
-            frame = own.mac + own.peer_mac + IPV4_TYPE + mark
+        """Return a marker frame without its mark, which must pass from a port to another; empty if there is none."""
+        golden, input_port = judge_of(self.router), self.router.ports[port]
+        for address in routed_of(self.router):
+            mark = packet(input_port.network + 2, address, bytes(len(MARK) + 4), protocol=EXPERIMENTAL)
+            frame = input_port.mac + input_port.peer_mac + IPV4_TYPE + mark
             if [sent.icmp for sent in golden.forward(port, frame).sent] == [False]:
                 return frame[: -len(MARK) - 4]
         return b""
 
     def _left(self) -> list[tuple[int, bytes]]:
-        """Return the frames that have come, by port; questions of ARP are answered instead."""
+        """Return the frames that have arrived, by port; ARP requests are answered and left out."""
         return [
             (number, frame)
             for number, handle in enumerate(self._sockets)

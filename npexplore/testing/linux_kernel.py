@@ -3,11 +3,10 @@
     with LinuxKernel(load_router("router.toml")) as kernel:
         kernel.forward(port=0, frame=frame)      # -> [(port, frame), ...]
 
-One namespace is the router, another holds the far ends of its links (veth); frames go in and out by AF_PACKET. What
-would depend on time is switched off: neighbours are permanent, ICMP has no rate limit. Behind
-each frame a marker goes there and back over a link of its own; when it arrives, all that the frame caused has arrived.
-Needs the
-`ip` program and the right to make namespaces (CAP_SYS_ADMIN).
+One namespace is the router, another holds the far ends of its links (veth); frames go in and out by AF_PACKET.
+Behaviour that depends on time is switched off: neighbours are permanent, ICMP has no rate limit. After each frame a
+marker is sent and received over a separate link; when it arrives, all output for the frame has arrived. Needs the `ip`
+program and the right to make namespaces (CAP_SYS_ADMIN).
 """
 
 from __future__ import annotations
@@ -48,14 +47,14 @@ MARKER_NETWORK = "198.51.100.248/29"  # TEST-NET-2 (RFC 5737): no configuration 
 MARKER_ROUTER, MARKER_SOURCE, MARKER_TARGET = "198.51.100.249", "198.51.100.250", "198.51.100.254"
 MARKER_MAC = b"\x02\x00\x00\x00\x03\xfe"
 LINK_HEADER = 14
-HOSTS_LISTED = 4096  # neighbours of a link that are entered one by one
+HOSTS_LISTED = 4096  # largest link whose neighbours are all added at the start
 
-# What would make answers depend on time, and what [linux] of ROUTER.toml does not tell.
+# Settings without which answers would depend on time, and settings that [linux] of ROUTER.toml does not have.
 SETTINGS = {
     "ip_forward": 1,
     "icmp_msgs_per_sec": 1_000_000,
     "icmp_msgs_burst": 1_000_000,
-    "ipfrag_time": 3600,  # pieces for the router itself are not missed within a run
+    "ipfrag_time": 3600,  # incomplete fragments for the router itself do not time out within a run
 }
 LINK_SETTINGS = {
     "log_martians": 0,
@@ -65,9 +64,9 @@ LINK_SETTINGS = {
     "accept_redirects": 0,
 }
 
-# Neighbours without a clock.
+# Neighbour settings without time-outs, in ms, 1/100 s and s.
 STILL = {"retrans_time_ms": 3_600_000, "locktime": 360_000, "delay_first_probe_time": 3600}
-TOLD = (  # settings of the router
+TOLD = (  # settings taken from the router's configuration
     "icmp_errors_use_inbound_ifaddr",
     "icmp_ratelimit",
     "icmp_ratemask",
@@ -79,7 +78,7 @@ TOLD_OF_LINKS = ("accept_source_route", "rp_filter", "send_redirects")
 
 
 def why_not() -> str | None:
-    """Return why the kernel cannot be used here, or None if it can, tried by setting up a small router."""
+    """Return why the kernel cannot be used here, None if it can; this sets up a small router to try."""
     reason = why_no_namespaces()
     if reason:
         return reason
@@ -93,9 +92,9 @@ def why_not() -> str | None:
 
 
 class LinuxKernel(Between):
-    """A router of the Linux kernel; use it in a `with` block. Raises InputError where it cannot be set up.
+    """A router of the Linux kernel; use it in a `with` block. Raises InputError if it cannot be set up.
 
-    clock: whether neighbours are probed again after a time, and a neighbour's answer may change after a second.
+    clock: whether neighbour entries expire and are probed again, and may change after a second.
     """
 
     REFUSED = "the Linux kernel cannot be asked"
@@ -104,10 +103,10 @@ class LinuxKernel(Between):
         super().__init__()
         self.router, self._clock = router, clock
         self._cores = os.sched_getaffinity(0)
-        self._address_routes = sum(len(port.networks) for port in router.ports)  # which the kernel adds by itself
+        self._address_routes = sum(len(port.networks) for port in router.ports)  # routes that the kernel adds itself
         self._attached = self._to_ports()
         self._introduced = {address for port in router.ports for address in (*port.own, *port.broadcasts)}
-        self._introduced.add(MAX_ADDRESS)  # the limited broadcast has the MAC address of all, also behind a route
+        self._introduced.add(MAX_ADDRESS)  # the limited broadcast always has the broadcast MAC address
 
         self._introduced6: set[str] = set()
         self._known = router.policy.neighbours == "known"
@@ -118,12 +117,12 @@ class LinuxKernel(Between):
         os.sched_setaffinity(0, self._cores)
 
     def _set_up(self) -> None:
-        # Frames are handled where they are sent: on one core, in the order in which they came.
+        # On one core the kernel handles frames in the order in which they are sent.
         os.sched_setaffinity(0, {min(self._cores)})
         self._namespaces = router, ends = [make_namespace(), make_namespace()]
         ports = [(f"r{p.number} mtu {p.mtu} address {_text(p.mac)}", f"w{p.number}") for p in self.router.ports]
         links = [*ports, (f"mark address {_text(MARKER_MAC)}", "wmark")]
-        run_batch(router, [pair(k, near, f"{end} mtu 65535", ends) for k, (near, end) in enumerate(links)])
+        run_batch(router, [pair(number, near, f"{end} mtu 65535", ends) for number, (near, end) in enumerate(links)])
         inside(router, self._configure)
         far_ends = [end for _, end in links]
         inside(ends, lambda: write_settings("ipv6", NO_IPV6))
@@ -136,17 +135,17 @@ class LinuxKernel(Between):
         if self.router.six is None:
             write_settings("ipv6", NO_IPV6)
         else:
-            links = [f"r{k}" for k, port in enumerate(self.router.six.ports) if port]
+            links = [f"r{number}" for number, port in enumerate(self.router.six.ports) if port]
             write_settings("ipv6", {"conf/mark/disable_ipv6": 1, **linux_kernel6.settings(links, self.router.linux)})
-        linux_settings, deaf = self.router.linux, {"icmp_echo_ignore_all": int(not self.router.policy.answers)}
-        write_settings("ipv4", {**SETTINGS, **deaf, **{key: int(getattr(linux_settings, key)) for key in TOLD}})
-        each = {**LINK_SETTINGS, **{key: int(getattr(linux_settings, key)) for key in TOLD_OF_LINKS}}
+        linux_settings, ignore_echo = self.router.linux, {"icmp_echo_ignore_all": int(not self.router.policy.answers)}
+        write_settings("ipv4", {**SETTINGS, **ignore_echo, **{key: int(getattr(linux_settings, key)) for key in TOLD}})
+        link_settings = {**LINK_SETTINGS, **{key: int(getattr(linux_settings, key)) for key in TOLD_OF_LINKS}}
         for link in ("all", "default", *(f"r{port.number}" for port in self.router.ports)):
-            write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in each.items()})
+            write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in link_settings.items()})
         if not self._clock:
             for family in ("ipv4", "ipv6"):
-                still = {f"neigh/r{p.number}/{name}": value for p in self.router.ports for name, value in STILL.items()}
-                write_settings(family, still)
+                slow = {f"neigh/r{p.number}/{name}": value for p in self.router.ports for name, value in STILL.items()}
+                write_settings(family, slow)
 
     def _commands(self) -> Iterator[str]:
         for port in self.router.ports:
@@ -161,13 +160,13 @@ class LinuxKernel(Between):
         yield "link set mark up"
         yield "link set lo up"
         yield f"neighbour replace {MARKER_TARGET} lladdr {_text(MARKER_MAC)} nud permanent dev mark"
-        yield f"route add {MARKER_SOURCE}/32 via {MARKER_TARGET} dev mark"  # no neighbour: it is not redirected
+        yield f"route add {MARKER_SOURCE}/32 via {MARKER_TARGET} dev mark"  # no neighbour: no redirect
         routes = self.router.routes
         columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for number, (value, length, kind, exit_port, via) in enumerate(rows):
             if number < self._address_routes:
-                continue  # the kernel makes these itself, from the addresses
+                continue  # the kernel adds these routes itself, from the addresses
             where = f"dev r{exit_port}" if kind == 0 else ""
             through = f"via {address_text(via)}" if via else ""
             several = self._several(number)
@@ -176,12 +175,12 @@ class LinuxKernel(Between):
             yield f"route replace {KINDS[kind]} {address_text(value)}/{length} {through} {where}"
 
     def _several(self, number: int) -> list[str]:
-        """Return the next hops of a route that has several, as iproute2 has them."""
+        """Return the next hops of a multipath route in the syntax of iproute2."""
         column = self.router.routes.next_hops
         return [] if column is None else told_next_hops(self.router.next_hops[column[number]], address_text)
 
     def _to_ports(self) -> dict[int, dict[int, list[int]]]:
-        """Return the prefixes that lead to ports without a next hop, but small links: {length: {value: ports}}."""
+        """Return the prefixes that lead to ports without a next hop, except small links: {length: {value: ports}}."""
         routes = self.router.routes
         ports: dict[int, dict[int, list[int]]] = {}
         for row in np.flatnonzero((routes.via == 0) & (routes.kind == 0)).tolist():
@@ -191,23 +190,23 @@ class LinuxKernel(Between):
         return ports
 
     def _neighbours(self, port: Port) -> Iterator[int]:
-        """Return the addresses of a link that need an entry: all of a small link, the next hops of a large one."""
+        """Return the addresses of a link that need an entry: all of a small link, the next hops of a large link."""
         for own, length in port.networks:
             hosts, first = 1 << 32 - length, own & prefix_mask(length)
             if hosts <= HOSTS_LISTED:
                 yield from (a for a in range(first, first + hosts) if a not in port.own and a not in port.broadcasts)
                 continue
-            vias = {int(v) for v in self.router.routes.via[self.router.routes.port == port.number] if v}
-            vias |= {one.hop.via for several in self.router.next_hops for one in several}
-            held = vias | self._listed(port)
-            yield from sorted(a for a in held if (a ^ own) & prefix_mask(length) == 0)
+            vias = {int(via) for via in self.router.routes.via[self.router.routes.port == port.number] if via}
+            vias |= {next_hop.hop.via for several in self.router.next_hops for next_hop in several}
+            candidates = vias | self._listed(port)
+            yield from sorted(address for address in candidates if (address ^ own) & prefix_mask(length) == 0)
 
     def _listed(self, port: Port) -> set[int]:
-        """Return the neighbours of a link that have a MAC address of their own."""
+        """Return the neighbours of a link with a configured MAC address."""
         return {address for number, address in self.router.neighbours if number == port.number}
 
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Send one frame into a port; return all frames that leave the router for it, as (port, frame), by port.
+        """Send one frame into a port; return all frames that the router sends for it, as (port, frame), by port.
 
         Raises InputError for a frame that no link carries: shorter than its header, or too long for the port.
         """
@@ -222,33 +221,33 @@ class LinuxKernel(Between):
         return self._left()
 
     def wait(self, seconds: float) -> list[tuple[int, bytes]]:
-        """Wait some time; return the frames that the router sends of its own accord, as (port, frame), by port."""
+        """Wait; return the frames that the router sends unsolicited, as (port, frame), by port."""
         time.sleep(seconds)
         return self._left()
 
     def _left(self) -> list[tuple[int, bytes]]:
         drained = [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in drain(handle)]
-        many = linux_kernel6.TO_MANY if self._known else linux_kernel6.REPORTS  # what the kernel says of its own accord
-        return [row for row in drained if self.router.six is None or not row[1].startswith(many)]
+        unsolicited = linux_kernel6.TO_MANY if self._known else linux_kernel6.REPORTS
+        return [row for row in drained if self.router.six is None or not row[1].startswith(unsolicited)]
 
     def introduce(self, frames: Sequence[tuple[int, bytes]]) -> None:
-        """Add the neighbour entries that these frames' packets may need; one call for many frames is faster."""
+        """Add the neighbour entries that these frames may need; one call for many frames is faster."""
         commands: list[str] = []
         for port, tagged in frames if self._known else ():
             frame = tagged
             while frame[12:LINK_HEADER] in TAGS:
                 frame = frame[:12] + frame[16:]
             if frame[12:LINK_HEADER] == IPV6_TYPE:
-                new = set(linux_kernel6.introductions(self.router, frame, port)) - self._introduced6
-                self._introduced6 |= new
-                commands += sorted(new)
+                missing = set(linux_kernel6.introductions(self.router, frame, port)) - self._introduced6
+                self._introduced6 |= missing
+                commands += sorted(missing)
             else:
                 commands += self._introductions(frame[LINK_HEADER:])
         if commands:
             run_batch(self._namespaces[0], commands)
 
     def _introductions(self, packet: bytes) -> Iterator[str]:
-        """Yield commands for source, destination and what the options may name, but for groups."""
+        """Yield commands for the source, the destination and addresses in options, except multicast groups."""
         end = min(4 * (packet[0] & 15), len(packet)) if packet else 0
         for at in (12, 16, *range(20, end - 3)):
             address = int.from_bytes(packet[at : at + 4], "big")

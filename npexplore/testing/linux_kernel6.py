@@ -1,8 +1,8 @@
-"""The IPv6 side of the Linux kernel as an oracle: settings and commands of iproute2 for a router's configuration.
+"""The IPv6 side of the Linux kernel as an oracle: settings and iproute2 commands for a router's configuration.
 
-What would depend on time or come unasked is switched off: duplicate address detection, router advertisements and
-solicitations, limits and random flow labels of ICMPv6 messages. What the kernel says to many all
-the same is no packet's doing.
+Behaviour that depends on time or is unsolicited is switched off: duplicate address detection, router advertisements and
+solicitations, rate limits and random flow labels of ICMPv6 messages. Remaining multicast of the kernel is not output of
+any packet.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from npexplore.golden.router.configuration import KINDS, Router
 from npexplore.golden.router.routes import Hop, NextHop, Route
 
 TO_MANY = b"\x33\x33"  # the first bytes of multicast MAC addresses (RFC 2464 section 7)
-REPORTS = b"\x33\x33\0\0\0\x16"  # reports of groups go there (RFC 3810 section 5.2.14)
+REPORTS = b"\x33\x33\0\0\0\x16"  # destination of multicast listener reports (RFC 3810 section 5.2.14)
 SETTINGS6 = {"auto_flowlabels": 0, "flowlabel_reflect": 0}
 TOLD6 = ("fib_multipath_hash_policy", "fib_multipath_hash_fields")
 LINK_SETTINGS6 = {
     "disable_ipv6": 0,
-    "addr_gen_mode": 1,  # link-local addresses are given, for else they come when the link is noticed
+    "addr_gen_mode": 1,  # link-local addresses are added by commands; automatic ones would come later
     "accept_dad": 0,
     "dad_transmits": 0,
     "accept_ra": 0,
@@ -36,11 +36,11 @@ LINK_SETTINGS6 = {
 
 
 def settings(links: list[str], linux_settings: LinuxSettings) -> dict[str, int]:
-    """Return what to write under net/ipv6: for all links, those to come, and these."""
-    every = ("all", "default", *links)
-    each = {f"conf/{link}/{key}": value for link in every for key, value in LINK_SETTINGS6.items()}
+    """Return the settings under net/ipv6: of `all`, of `default` (future links), and of these links."""
+    all_links = ("all", "default", *links)
+    link_settings = {f"conf/{link}/{key}": value for link in all_links for key, value in LINK_SETTINGS6.items()}
     return {
-        **each,
+        **link_settings,
         **SETTINGS6,
         **{key: getattr(linux_settings, key) for key in TOLD6},
         "icmp/ratelimit": linux_settings.ipv6_icmp_ratelimit,
@@ -48,7 +48,7 @@ def settings(links: list[str], linux_settings: LinuxSettings) -> dict[str, int]:
 
 
 def commands(router: Router) -> Iterator[str]:
-    """Yield the commands that give ports their addresses, and the routes; neighbours come with the packets."""
+    """Yield the commands for addresses, routes and next hops; other neighbours are added with the frames."""
     six = router.six
     if six is None:
         return
@@ -61,7 +61,9 @@ def commands(router: Router) -> Iterator[str]:
     latest = {(route.value, route.length): route for route in islice(six.routes, networks, None)}
     for route in in_order(list(latest.values()), [port.subnets if port else () for port in six.ports]):
         where = f"dev r{route.port}" if route.kind == 0 else ""
-        through = f"via {address_text(route.via)} onlink" if route.via else ""  # whatever other routes say of it
+        through = (
+            f"via {address_text(route.via)} onlink" if route.via else ""
+        )  # accepted even if another route leads to it
         if route.next_hops:
             through, where = " ".join(f"{hop} onlink" for hop in told_next_hops(route.next_hops, address_text)), ""
         yield f"route replace {KINDS[route.kind]} {address_text(route.value)}/{route.length} {through} {where}"
@@ -75,10 +77,10 @@ def commands(router: Router) -> Iterator[str]:
 
 
 def in_order(routes: Sequence[Route], subnets: Sequence[Sequence[tuple[int, int]]]) -> list[Route]:
-    """Return routes as the kernel takes them: it refuses a next hop that another link's route leads to at that moment.
+    """Return routes in an order that the kernel accepts: it refuses a next hop that a route leads to by another link.
 
-    Last come the routes that are longer than the link's own prefix of somebody's next hop. subnets: of each port, as
-    address and length.
+    Routes that contain a next hop and are longer than the prefix of its link come last. subnets: (address, length) of
+    each port.
     """
     hops = {(hop.port, hop.via) for route in routes for hop in _hops(route) if hop.via}
     links = [
@@ -96,16 +98,16 @@ def in_order(routes: Sequence[Route], subnets: Sequence[Sequence[tuple[int, int]
 
 def _hops(route: Route) -> Iterator[Hop]:
     yield Hop(*route[2:-1])
-    yield from (one.hop for one in route.next_hops)
+    yield from (next_hop.hop for next_hop in route.next_hops)
 
 
 def told_next_hops(several: Iterable[NextHop], text: Callable[[int], str]) -> list[str]:
-    """Return several next hops of a route as iproute2 has them."""
+    """Return the next hops of a multipath route in the syntax of iproute2."""
     return [f"nexthop via {text(hop.via)} dev r{hop.port} weight {weight}" for hop, weight in several]
 
 
 def introductions(router: Router, frame: bytes, port: int) -> list[str]:
-    """Return the neighbours that a frame's packet may be sent to, as commands: its source and destination."""
+    """Return commands for the neighbours to which the kernel may send packets for a frame: source and destination."""
     six, packet = router.six, frame[14:]
     if six is None or frame[12:14] != IPV6_TYPE or len(packet) < SHORTEST:
         return []
@@ -115,7 +117,7 @@ def introductions(router: Router, frame: bytes, port: int) -> list[str]:
         kind = address_kind(address)
         if kind is Kind.LINK_LOCAL and six.ports[port]:
             neighbours.append(_neighbour(router, address, port))
-        if kind is not Kind.ROUTABLE or any(own and address in own.own for own in six.ports):
+        if kind is not Kind.ROUTABLE or any(link and address in link.own for link in six.ports):
             continue
         direct = [row for row in six.routes if not row.via and not row.kind]
         attached = {row.port for row in direct if not (address ^ row.value) & mask_of(row.length)}

@@ -1,10 +1,10 @@
-"""The Linux kernel of this machine as a router to examine; each frame is sent only while its outcome is certain.
+"""The Linux kernel of this machine as a router under test; it gets only frames with a certain outcome.
 
     with LiveKernel("router.toml") as kernel:
         print(examine_router(kernel.forward, kernel.router))
 
-The kernel limits some messages for each address (`npexplore/testing/kernel_limits.py`). A frame whose outcome depends
-on earlier frames is sent to a fresh kernel, in rounds, until the number of kernels is used up; remaining frames are not
+The kernel limits some messages per address (`npexplore/testing/kernel_limits.py`). A frame whose outcome depends on
+earlier frames is sent to a fresh kernel, in rounds, until the number of kernels is used up; remaining frames are not
 judged. Needs `ip` and CAP_SYS_ADMIN.
 """
 
@@ -23,13 +23,13 @@ from npexplore.testing.examining import judge_of
 from npexplore.testing.kernel_limits import Told
 from npexplore.testing.linux_kernel import LINK_HEADER, LinuxKernel
 
-KERNELS = 60  # made one after the other, some tenths of a second each: what 1,000 drawn frames take, and some to shrink
+KERNELS = 60  # fresh kernels, some tenths of a second each: enough for 1,000 random frames and shrinking
 
 
 class LiveKernel(ShownByArguments):
-    """The Linux kernel of this machine as a router, made anew where answers depend on earlier frames; use it in `with`.
+    """The Linux kernel of this machine as a router, set up anew if answers depend on earlier frames; use it in `with`.
 
-    kernels: how many such routers (None: 60).
+    kernels: largest number of set-ups (None: 60).
 
     Raises InputError if namespaces cannot be made, and for configurations that are not supported here: VLANs, label
     stacks, and address resolution.
@@ -42,9 +42,9 @@ class LiveKernel(ShownByArguments):
             "label stacks": self.router.labels is not None or len(self.router.stacks) > 1,
             'neighbours = "resolve"': self.router.policy.neighbours != "known",
         }
-        for what, has in refused.items():
-            if has:
-                raise InputError(f"the kernel is examined without {what}, got a configuration that has them")
+        for feature, is_used in refused.items():
+            if is_used:
+                raise InputError(f"the kernel is examined without {feature}, got a configuration that has them")
         self._golden, self._left = judge_of(self.router, "linux"), KERNELS if kernels is None else kernels
         self._answers: dict[Case, list[Case]] = {}
         self._kernel: LinuxKernel | None = None
@@ -60,7 +60,7 @@ class LiveKernel(ShownByArguments):
         self._kernel = None
 
     def _renew(self) -> bool:
-        """Start a fresh kernel; return whether there was one left."""
+        """Start a fresh kernel; return False if the number of kernels is used up."""
         if self._left == 0:
             return False
         if self._kernel is not None:
@@ -85,8 +85,8 @@ class LiveKernel(ShownByArguments):
         if not self._carried(port, frame):
             return None
         if (port, frame) not in self._answers and not self._sent(port, frame):
-            sure = Told(self.router).may_ask(port, frame, self._golden.forward(port, frame))
-            if sure and self._renew():
+            is_certain = Told(self.router).may_ask(port, frame, self._golden.forward(port, frame))
+            if is_certain and self._renew():
                 self._sent(port, frame)
         return self._answers.get((port, frame))
 

@@ -1,7 +1,7 @@
 """An XDP program as a router under test, run by the Linux kernel: BPF_PROG_TEST_RUN of bpf(2), without real interfaces.
 
-Verdict and octets are the kernel's. A test run does not say by which interface a redirected frame leaves: that is the
-interpreter's, which runs beside it and whose verdict must be the same.
+Verdict and octets are those of the kernel. A test run does not report the output interface of a redirected frame; it
+comes from the interpreter, which runs the same frames and must have the same verdict.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from npexplore.programs.running import Contents
 from npexplore.testing.namespaces import FIRST_LINK_NUMBER, Between, inside, make_namespace, run_batch
 from npexplore.testing.xdp import XdpRouter
 
-LEAST_BYTES = 14  # of a frame that the kernel takes for a test run
+LEAST_BYTES = 14  # shortest frame that the kernel accepts for a test run
 LOOPBACK = 1  # interface that every namespace has
 
 
 class LiveXdpRouter(Between, XdpRouter):
     """An XDP program in the kernel of this machine, between the ports of a router; use it in a `with` block.
 
-    Arguments as of `XdpRouter`. Raises InputError where programs cannot be loaded, for one that the verifier refuses,
-    and for one that asks `fib_lookup`, which would be answered from tables of the kernel that nobody filled.
+    Arguments as of `XdpRouter`. Raises InputError if programs cannot be loaded, if the verifier refuses the program,
+    and for a program that calls `fib_lookup`, which would read empty tables of the kernel.
 
     Example:
         >>> from npexplore.testing import LiveXdpRouter
@@ -53,21 +53,21 @@ class LiveXdpRouter(Between, XdpRouter):
         self._namespaces = [make_namespace()]
         ports = range(LOOPBACK + 1, len(self.router.ports) + 1)
         pair = "link add name port{n} index {n} type veth peer name far{n} index {far}"
-        run_batch(self._namespaces[0], [pair.format(n=n, far=FIRST_LINK_NUMBER + n) for n in ports])
+        run_batch(self._namespaces[0], [pair.format(n=number, far=FIRST_LINK_NUMBER + number) for number in ports])
         self._loaded = LinuxProgram(self.program, self.maps)
 
     def close(self) -> None:
-        """Take the program out of the kernel, and let the interfaces go."""
+        """Unload the program and delete the interfaces."""
         if loaded := vars(self).pop("_loaded", None):
             loaded.close()
         super().close()
 
     def _answer(self, port: int, frame: bytes) -> tuple[str, int, bytes]:
-        own, out, sent = super()._answer(port, frame)
+        interpreted, out, sent = super()._answer(port, frame)
         if len(frame) < LEAST_BYTES:
-            return own, out, sent
+            return interpreted, out, sent
         number, answer, _ = inside(self._namespaces[0], lambda: self._loaded.run(frame, interface=port + 1))
         verdict = verdict_name(number)
-        if verdict != own:
-            raise RuntimeError(f"the kernel's verdict is {verdict}, the interpreter's {own}")
-        return verdict, out, answer[max(len(answer) - len(sent), 0) :]  # behind metadata
+        if verdict != interpreted:
+            raise RuntimeError(f"the kernel's verdict is {verdict}, the interpreter's {interpreted}")
+        return verdict, out, answer[max(len(answer) - len(sent), 0) :]  # without metadata

@@ -1,6 +1,6 @@
-"""Network namespaces of Linux: making them, working inside of them, their settings and links.
+"""Network namespaces of Linux: makes them, runs functions inside them, and manages their settings and links.
 
-unshare(2), setns(2), packet(7). A thread of its own does what must be done inside, so that the caller stays outside.
+unshare(2), setns(2), packet(7). Functions run inside in a separate thread, so that the caller's namespace stays.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
 IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
 PACKET_LEVEL = 263  # SOL_PACKET
 NO_IPV6 = {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}
-FIRST_LINK_NUMBER = 1001  # the number of the first near end of a link: more than a namespace has of its own
-PATIENCE_S = 60.0  # until links are up, on a machine that is busy with other things
+FIRST_LINK_NUMBER = 1001  # interface index of the first near end of a link, above the indices that namespaces use
+PATIENCE_S = 60.0  # time-out for links to come up, also on a busy machine
 
 
 def why_no_namespaces() -> str | None:
@@ -43,21 +43,21 @@ def why_no_namespaces() -> str | None:
 
 
 def in_thread(work: Callable[[], Result]) -> Result:
-    """Run something in a thread of its own, whose namespace may change; return its result or raise its error."""
+    """Call work in a new thread, whose namespace may change; return its result or raise its error."""
     results: list[Result] = []
-    wrong: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as error:  # handed to the caller, whatever it is
-            wrong.append(error)
+        except BaseException as error:  # raised again in the caller's thread
+            errors.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    if wrong:
-        raise wrong[0]
+    if errors:
+        raise errors[0]
     return results[0]
 
 
@@ -66,7 +66,7 @@ def _new_namespace() -> None:
 
 
 def enter(namespace: int) -> None:
-    """Take this thread into a namespace, by its descriptor."""
+    """Move this thread into a namespace, given by its descriptor."""
     _call("setns", namespace, NEW_NAMESPACE)
 
 
@@ -78,7 +78,7 @@ def _call(name: str, *arguments: int) -> None:
 
 
 def make_namespace() -> int:
-    """Make a namespace; return a descriptor that keeps it."""
+    """Make a namespace; return a descriptor that keeps it alive."""
 
     def work() -> int:
         _new_namespace()
@@ -88,7 +88,7 @@ def make_namespace() -> int:
 
 
 def inside(namespace: int, work: Callable[[], Result]) -> Result:
-    """Do something inside of a namespace, given by its descriptor; return its result."""
+    """Call work inside a namespace, given by its descriptor; return its result."""
 
     def entered() -> Result:
         enter(namespace)
@@ -98,40 +98,40 @@ def inside(namespace: int, work: Callable[[], Result]) -> Result:
 
 
 def run_batch(namespace: int, commands: Iterable[str], program: str = "ip") -> str:
-    """Run commands of iproute2 (ip, tc) inside of a namespace; return what they say. Raises InputError if one fails."""
+    """Run commands of iproute2 (ip, tc) inside a namespace; return their output. Raises InputError if one fails."""
 
     def work() -> subprocess.CompletedProcess[str]:
         text = "\n".join(commands) + "\n"
         return subprocess.run([program, "-batch", "-"], input=text, capture_output=True, text=True, check=False)
 
-    done = inside(namespace, work)
-    if done.returncode:
-        raise InputError(f"the Linux kernel refuses the configuration: {done.stderr.strip().splitlines()[0]}")
-    return done.stdout
+    finished = inside(namespace, work)
+    if finished.returncode:
+        raise InputError(f"the Linux kernel refuses the configuration: {finished.stderr.strip().splitlines()[0]}")
+    return finished.stdout
 
 
 def pair(number: int, near: str, far: str, namespace: int) -> str:
     """Return the command of `ip` that makes a link whose other end is in a namespace.
 
-    number: which link it is. near, far: name, MTU and what else `ip` is told of an end. Ends whose indices are the same
-    Linux takes for one device, of which it may be a second until it says that it is up (linkwatch_urgent_event of
-    net/core/link_watch.c).
+    number: number of the link. near, far: name, MTU and other arguments of `ip` for an end. The two ends get different
+    indices: Linux takes ends with equal indices for one device, and may report it as up a second late
+    (linkwatch_urgent_event of net/core/link_watch.c).
     """
     place = f"/proc/{os.getpid()}/fd/{namespace}"
     return f"link add index {FIRST_LINK_NUMBER + number} name {near} type veth peer name {far} netns {place}"
 
 
 def await_links(namespaces: Sequence[int], count: int) -> None:
-    """Wait until so many links are up in each namespace: frames sent before that are dropped."""
+    """Wait until `count` links are up in each namespace, because frames sent earlier are dropped."""
     end = time.monotonic() + PATIENCE_S
-    while any(run_batch(one, ["link show"]).count(" state UP ") < count for one in namespaces):
+    while any(run_batch(namespace, ["link show"]).count(" state UP ") < count for namespace in namespaces):
         if time.monotonic() > end:
             raise InputError(f"the Linux kernel did not bring its links up within {PATIENCE_S} s")
         time.sleep(0.002)
 
 
 def write_settings(family: str, settings: dict[str, int]) -> None:
-    """Write what this kernel has: older ones have some settings for the whole machine only."""
+    """Write the settings that this namespace has; older kernels have some settings only for the whole machine."""
     for name, value in settings.items():
         path = Path(f"/proc/sys/net/{family}/{name}")
         if path.exists():
@@ -139,7 +139,7 @@ def write_settings(family: str, settings: dict[str, int]) -> None:
 
 
 def open_link(name: str) -> socket.socket:
-    """Return a socket for the frames of a link of this namespace; it does not see what it sends."""
+    """Return a socket for the frames of a link of this namespace; it does not receive what it sends."""
     handle = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
     handle.setsockopt(PACKET_LEVEL, IGNORE_OUTGOING, 1)
     handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
@@ -149,7 +149,7 @@ def open_link(name: str) -> socket.socket:
 
 
 def drain(handle: socket.socket) -> list[bytes]:
-    """Return the frames that have come in."""
+    """Return the frames that have arrived."""
     frames = []
     while True:
         try:
@@ -159,9 +159,9 @@ def drain(handle: socket.socket) -> list[bytes]:
 
 
 class Between(ABC):
-    """What has namespaces and sockets on links between them: made by `_set_up` in a `with` block, gone behind it."""
+    """Base of classes with namespaces and sockets on links between them, which exist inside a `with` block."""
 
-    REFUSED: ClassVar[str]  # what cannot be done where namespaces cannot be made
+    REFUSED: ClassVar[str]  # beginning of the message if namespaces cannot be made
 
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
@@ -186,7 +186,7 @@ class Between(ABC):
         self.close()
 
     def close(self) -> None:
-        """Close the sockets and let the namespaces go; the links vanish with them."""
+        """Close the sockets and release the namespaces; their links are deleted with them."""
         for handle in self._sockets:
             handle.close()
         for namespace in self._namespaces:

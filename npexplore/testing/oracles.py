@@ -1,4 +1,4 @@
-"""Oracles: compare a router or lookup structure of your own with the golden one; the smallest difference is shown.
+"""Oracles: compare a user's router or lookup structure with the golden one, and show the smallest difference.
 
     check_router(my_forward, "router.toml")
     check_lookup(MyTable)
@@ -40,7 +40,7 @@ def check_router(
 ) -> int:
     """Compare a function that forwards frames with the golden router; return the number of frames compared.
 
-    Each frame is judged by itself, without a limit on the rate of ICMP messages.
+    Each frame is judged separately, without a limit on the rate of ICMP messages.
 
     Args:
         forward: takes (port, frame) and returns the frames it sends as a list of (port, frame), or None for a frame
@@ -133,7 +133,7 @@ def check_lookup(
 
 
 class _Wrong(NamedTuple):
-    """An answer that is wrong, after so many updates."""
+    """A wrong answer: number of updates before it, address, expected and actual next hop."""
 
     updates: int
     address: int
@@ -158,31 +158,31 @@ def _first_wrong(make: Callable[[], Lookup], sequence: list[Update]) -> _Wrong |
 
 
 def _wrong_lookup(make: Callable[[], Lookup], sequence: list[Update]) -> CounterexampleError:
-    """Leave out every update without which an answer is still wrong, and tell the rest."""
-    done = sequence
+    """Return the error of a sequence, without all updates that are not needed for a wrong answer."""
+    needed = sequence
     for place in range(len(sequence) - 1, -1, -1):
-        fewer = done[:place] + done[place + 1 :]
-        if place < len(done) and _is_possible(fewer) and _first_wrong(make, fewer) is not None:
-            done = fewer
-    wrong = _first_wrong(make, done)
-    assert wrong is not None
-    field = f"next hop of {address_text(wrong.address)}"
-    difference = Difference(0, 0, field, _hop(wrong.expected), _hop(wrong.got), LONGEST_MATCH)
+        fewer = needed[:place] + needed[place + 1 :]
+        if place < len(needed) and _is_possible(fewer) and _first_wrong(make, fewer) is not None:
+            needed = fewer
+    first_wrong = _first_wrong(make, needed)
+    assert first_wrong is not None
+    field = f"next hop of {address_text(first_wrong.address)}"
+    difference = Difference(0, 0, field, _hop(first_wrong.expected), _hop(first_wrong.got), LONGEST_MATCH)
     lines = [f"{field} must be {difference.expected}, got {difference.got} ({LONGEST_MATCH})", "  after"]
     lines += [
         f"    remove {prefix}" if hop is None else f"    insert {prefix} -> {hop}"
-        for prefix, hop in done[: wrong.updates]
+        for prefix, hop in needed[: first_wrong.updates]
     ]
     return CounterexampleError(difference, "\n".join(lines))
 
 
 def _is_possible(sequence: list[Update]) -> bool:
-    """Say whether each route that is taken away is there."""
-    there: set[str] = set()
+    """Return whether every route exists when it is removed."""
+    existing: set[str] = set()
     for prefix, next_hop in sequence:
-        if next_hop is None and prefix not in there:
+        if next_hop is None and prefix not in existing:
             return False
-        there = there - {prefix} if next_hop is None else there | {prefix}
+        existing = existing - {prefix} if next_hop is None else existing | {prefix}
     return True
 
 

@@ -1,8 +1,8 @@
-"""A router that is a program from captures to captures; it must not fail, hang, flood, or write for unknown ports.
+"""Runs a router that is a program from captures to captures; it must not fail, hang, flood, or write unknown ports.
 
-A program that takes too long is ended with all processes that it started; the size of its files is limited
-(RLIMIT_FSIZE, getrlimit(2)), so that one that floods ends as well. Outside Linux only the program itself is ended, and
-flooding is detected when it ends or its time is up.
+A program that takes too long is stopped with all processes that it started; the size of its files is limited
+(RLIMIT_FSIZE, getrlimit(2)), so that a program that floods stops as well. Outside Linux only the program itself is
+stopped, and flooding is detected when it ends or its time is up.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from npexplore.packets.frames import read_frames, write_frames
 
 GAP_NS = 1000
 ENDINGS = (".pcap", ".pcapng")
-FLOOD = 1 << 20, 64  # bytes that a file may have: so many, and so many a byte that came in
-FLOODED = (-signal.SIGXFSZ,) if hasattr(signal, "SIGXFSZ") else ()  # how one ends whose files may not grow
-SAID = "said"  # the file that holds what the program says
+FLOOD = 1 << 20, 64  # limit of an output file: bytes, and bytes per input byte
+FLOODED = (
+    (-signal.SIGXFSZ,) if hasattr(signal, "SIGXFSZ") else ()
+)  # exit status of a program whose file exceeds the limit
+SAID = "said"  # file with the output of the program
 
 
 def run_captures(
@@ -48,21 +50,21 @@ def run_captures(
         out.mkdir()
         files = {}
         for port in router.ports:
-            rows = [k for k, (number, _) in enumerate(frames) if number == port.number]
+            rows = [row for row, (number, _) in enumerate(frames) if number == port.number]
             if rows:
                 files[port.name] = Path(folder) / f"{port.name}.pcap"
-                write_frames(files[port.name], [frames[k][1] for k in rows], [k * GAP_NS for k in rows])
+                write_frames(files[port.name], [frames[row][1] for row in rows], [row * GAP_NS for row in rows])
         words = []
         for word in command:
             inputs = files.items() if "{file}" in word else [("", Path())]
             for name, file in inputs:
                 word_here = word.replace("{port}", name).replace("{file}", str(file))
                 words.append(word_here.replace("{out}", str(out)))
-        most = FLOOD[0] + FLOOD[1] * sum(len(frame) for _, frame in frames)
-        _run(words, timeout_s, most, Path(folder) / SAID)
+        max_bytes = FLOOD[0] + FLOOD[1] * sum(len(frame) for _, frame in frames)
+        _run(words, timeout_s, max_bytes, Path(folder) / SAID)
         for path in sorted(out.iterdir()):
-            if path.stat().st_size >= most:
-                raise InputError(f"{running(words)} must not flood: {path.name} has {most} bytes or more")
+            if path.stat().st_size >= max_bytes:
+                raise InputError(f"{running(words)} must not flood: {path.name} has {max_bytes} bytes or more")
             if path.suffix in ENDINGS and path.stem not in (names := [port.name for port in router.ports]):
                 raise UnknownNameError(f"{running(words)} wrote {path.name}: port", path.stem, names)
         return [
@@ -75,7 +77,7 @@ def run_captures(
 
 
 def running(words: Sequence[str], most: int = 3) -> str:
-    """Return a command in few words."""
+    """Return the first words of a command, for messages."""
     return shlex.join(words[:most]).replace("\n", " ")[:80] + (" ..." if len(words) > most else "")
 
 
@@ -92,7 +94,7 @@ def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
         status = program.wait(timeout_s)
     except subprocess.TimeoutExpired:
         raise InputError(f"{running(words)} must end within {timeout_s} s, it is still running") from None
-    except ProcessLookupError:  # it was done before its files could be bounded
+    except ProcessLookupError:  # it ended before its files could be limited
         status = program.wait()
     finally:
         _end(program)
@@ -104,7 +106,7 @@ def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
 
 
 def _bound_files(pid: int, most: int) -> None:
-    """Bound the bytes of each file that a process writes, where the system can do so from outside."""
+    """Limit the size of each file that a process writes, if the system can do so from outside."""
     try:
         from resource import RLIMIT_FSIZE, prlimit
     except ImportError:  # prlimit is Linux's, the module is Unix's
@@ -113,10 +115,10 @@ def _bound_files(pid: int, most: int) -> None:
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:
-    """End a program that still runs, and all that it started."""
+    """Stop a program that still runs, and all processes that it started."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(program.pid, signal.SIGKILL)
-        else:  # Windows, where to terminate is to kill
+        else:  # Windows, where terminate kills
             program.terminate()
     program.wait()

@@ -1,7 +1,7 @@
-"""References other than the golden router: rules of a filter, and a graph of Click elements, each a judge of frames.
+"""Judges other than the golden router: the rules of a filter, and a graph of Click elements.
 
-A judge says for (port, frame) what should happen, and by which rule; None: it has nothing to say of this frame. A
-filter is judged by what it lets pass: a frame that is to pass goes on as it came.
+A judge returns for (port, frame) the expected outcome and the rule that decides it, or None for a frame that it does
+not judge. A filter is judged by the frames that it lets pass; a frame that passes is sent unchanged.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from npexplore.testing.routers import frames
 from npexplore.testing.rule_catalogue import Rule
 from npexplore.testing.rule_strategies import headers_near
 
-MATCHED, UNMATCHED = "matched", "unmatched"  # packets that some rule matches, and those that none does
-MAX_NAMED, LAST_PORT = 200, 65535  # rules of a graph's addresses and ports near which frames are drawn
+MATCHED, UNMATCHED = "matched", "unmatched"  # packets that a rule matches, packets that no rule matches
+MAX_NAMED, LAST_PORT = 200, 65535  # rules from a graph's addresses and ports; largest port
 HOST = "self"  # exit of a graph to the machine itself
 LEAVES = ("device", "switch")  # exits of a graph by a port
 
 
 class Judgement(NamedTuple):
-    """What should happen with a frame. rule: what decides if a filter lets it pass; None: the outcome is a router's."""
+    """The expected outcome of a frame. rule: the filter rule that decides it; None: the outcome is a router's."""
 
     outcome: Outcome
     rule: Rule | None = None
@@ -49,7 +49,7 @@ Judge = Callable[[int, bytes], "Judgement | None"]
 
 
 def passes(port: int, frame: bytes, *, rule: Rule, dropped: bool) -> Judgement:
-    """Return what a filter should do with a frame: drop it, or let it go on as it came."""
+    """Return the judgement that a filter should drop a frame, or let it pass unchanged."""
     sent = () if dropped else (Sent(port, frame),)
     return Judgement(Outcome(Reason.NONE, sent), Rule(rule.clause, f"{rule.subject} {_fate(dropped)}"))
 
@@ -59,11 +59,11 @@ def _fate(dropped: bool) -> str:
 
 
 class RulesJudge:
-    """Judges a filter by a file of rules, of which the first that matches decides; only sound IPv4 packets are judged.
+    """Judges a filter by a list of rules, of which the first match decides; only well-formed IPv4 packets are judged.
 
-    rules: the rules, or their file (TOML or ClassBench). drop: whose packets are dropped: `matched` (the default) and
-    `unmatched` packets, or those of some classes. Later fragments have ports 0, as in any five-tuple of the package.
-    Raises InputError for another word in `drop`.
+    rules: the rules, or their file (TOML or ClassBench). drop: which packets are dropped: `matched` (the default),
+    `unmatched`, or names of classes. Later fragments have ports 0, as in all five-tuples of the package. Raises
+    InputError for another word in `drop`.
 
     Example:
         >>> from npexplore.golden import generate_rules
@@ -83,7 +83,7 @@ class RulesJudge:
         return f"RulesJudge({len(self.rules)} rules of {self.rules.origin})"
 
     def __call__(self, port: int, frame: bytes) -> Judgement | None:
-        """Return whether a frame is to pass, by the rule that matches it."""
+        """Return whether a frame should pass, by the first rule that matches it."""
         if frame[ETHERNET - 2 : ETHERNET] != IPV4_TYPE or not _is_sound(frame[ETHERNET:]):
             return None
         number = self._search.match(read_five_tuple(frame[ETHERNET:]))
@@ -93,14 +93,14 @@ class RulesJudge:
         return passes(port, frame, rule=Rule(f"{self.rules.origin} rule {number + 1}", "its packets"), dropped=dropped)
 
     def cases(self, router: Router) -> st.SearchStrategy[Case]:
-        """Return a strategy for frames near the rules' borders, and some of a router's."""
+        """Return a strategy for frames near the borders of the rules, and some usual frames of a router."""
         return _near(self.rules, router, range(len(router.ports)))
 
 
 def _near(
     rules: Rules, router: Router, ports: Sequence[int], stamps: Sequence[tuple[int, bytes]] = ()
 ) -> st.SearchStrategy[Case]:
-    """Draw frames near the rules' borders, usual ones of a router, and such with octets stamped at a place."""
+    """Draw frames near the borders of the rules, usual frames of a router, and usual frames with stamped octets."""
     heads = headers_near(rules, max_size=1)
     near = st.builds(lambda port, head: (port, _frame_of(router, port, head[0])), st.sampled_from(ports), heads)
     usual = st.integers(0, len(ports) - 1).flatmap([frames(router, port=port) for port in ports].__getitem__)
@@ -116,44 +116,44 @@ def _stamped(case: Case, stamp: tuple[int, bytes]) -> Case:
 
 
 def _is_sound(data: bytes) -> bool:
-    """Say whether octets are an IPv4 packet whose lengths are possible."""
+    """Return whether octets are an IPv4 packet with possible lengths."""
     head = read_header(data)
     return head.version == 4 and SHORTEST <= head.header_length <= head.total_length <= len(data)
 
 
 def _frame_of(router: Router, port: int, head: Any) -> bytes:
-    own = router.ports[port]
-    ends = b"".join(int(one).to_bytes(2, "big") for one in (head.source_port, head.destination_port))
-    payload = ends + b"\0\x0c\0\0" + bytes(12) if head.protocol in WITH_PORTS else bytes(20)
+    link = router.ports[port]
+    port_numbers = b"".join(int(number).to_bytes(2, "big") for number in (head.source_port, head.destination_port))
+    payload = port_numbers + b"\0\x0c\0\0" + bytes(12) if head.protocol in WITH_PORTS else bytes(20)
     data = packet(int(head.source), int(head.destination), payload, protocol=int(head.protocol))
-    return own.mac + own.peer_mac + IPV4_TYPE + data
+    return link.mac + link.peer_mac + IPV4_TYPE + data
 
 
 def _named(text: str) -> Iterator[FilterRule]:
-    """Yield a rule for each address, prefix and port that a graph's arguments name, as source and as destination."""
+    """Yield rules for each address, prefix and port in a graph's arguments, as source and as destination."""
     protocols = [PROTOCOLS[name] for name in ("udp", "tcp") if name in text] or [PROTOCOLS["udp"]]
     for word in dict.fromkeys(re.findall(r"\d+\.\d+\.\d+\.\d+(?:/\d{1,2}(?![\d.]))?", text)):
         try:
             network = IPv4Network(word, strict=False)
-        except ValueError:  # a mask, a version, any other four numbers
+        except ValueError:  # a mask, a version, or other four numbers
             continue
         ends = int(network.network_address), int(network.broadcast_address)
         yield from (FilterRule(source=ends), FilterRule(destination=ends))
-    for number in dict.fromkeys(int(one) for one in re.findall(r"(?<![\d./])\d{1,5}(?![\d./])", text)):
+    for number in dict.fromkeys(int(digits) for digits in re.findall(r"(?<![\d./])\d{1,5}(?![\d./])", text)):
         if number <= LAST_PORT:
             for protocol in protocols:
-                same = number, number
-                yield FilterRule(destination_port=same, protocol=(protocol, protocol))
-                yield FilterRule(source_port=same, protocol=(protocol, protocol))
+                port_range = number, number
+                yield FilterRule(destination_port=port_range, protocol=(protocol, protocol))
+                yield FilterRule(source_port=port_range, protocol=(protocol, protocol))
 
 
 class GraphJudge:
     """Judges a program by a graph of Click elements: octets and ports, or only whether a packet passes.
 
-    graph: a graph, or its `.click` file. router: whose ports are the graph's devices: those of their names, or the n-th
-    device port n if none has such a name. verdicts: what leaves by a device or to the host passes, all else is dropped.
-    Otherwise what leaves by a device is to be sent so, and what goes to the host is not judged. Raises InputError for a
-    device that is no port.
+    graph: a graph, or its `.click` file. router: the router whose ports are the graph's devices, matched by name, or by
+    order if no name matches. verdicts: True: packets that leave by a device or to the host pass, others are dropped;
+    False: packets that leave by a device must be sent like that, and packets to the host are not judged. Raises
+    InputError for a device that is not a port.
 
     Example:
         >>> from npexplore.golden import Graph, load_router
@@ -167,39 +167,43 @@ class GraphJudge:
         self.graph = graph if isinstance(graph, Graph) else Graph.load(graph)
         self.verdicts = verdicts
         entries = list(self.graph.entries())
-        leaves = [str(getattr(one, "device", name)) for name, one in self.graph.elements.items() if one.EXIT in LEAVES]
-        devices, ports = list(dict.fromkeys([*entries, *leaves])), {one.name: one.number for one in router.ports}
+        leaves = [
+            str(getattr(element, "device", name))
+            for name, element in self.graph.elements.items()
+            if element.EXIT in LEAVES
+        ]
+        devices, ports = list(dict.fromkeys([*entries, *leaves])), {port.name: port.number for port in router.ports}
         if not ports.keys() & {*devices}:
             ports = dict(zip(devices, range(len(router.ports)), strict=False))
         if missing := [name for name in devices if name not in ports]:
             raise InputError(f"device {missing[0]!r} of the graph is no port of the router, which has "
-                             f"{', '.join(one.name for one in router.ports)}; name its configuration")  # fmt: skip
+                             f"{', '.join(port.name for port in router.ports)}; name its configuration")  # fmt: skip
         self._ports, self._names = ports, {number: name for name, number in ports.items() if name in entries}
 
     def __repr__(self) -> str:
         return f"GraphJudge({len(self.graph.elements)} elements, verdicts={self.verdicts})"
 
     def __call__(self, port: int, frame: bytes) -> Judgement | None:
-        """Return what the graph does with a frame; None where nothing enters, or goes to the host and is not judged."""
+        """Return the judgement of the graph; None if the port has no device, or for an unjudged packet to the host."""
         if port not in self._names:
             return None
         ends = self.graph.run(self._names[port], frame)
-        left = [one for one in ends if one.exit in LEAVES]
+        sent_ends = [end for end in ends if end.exit in LEAVES]
         if self.verdicts:
-            last = next((one for one in ends if one.exit in (*LEAVES, HOST)), ends[0])
-            rule = Rule(last.path[-1], "packets that end here")
-            return passes(port, frame, rule=rule, dropped=last.exit not in (*LEAVES, HOST))
-        if any(one.exit == HOST for one in ends):
+            deciding = next((end for end in ends if end.exit in (*LEAVES, HOST)), ends[0])
+            rule = Rule(deciding.path[-1], "packets that end here")
+            return passes(port, frame, rule=rule, dropped=deciding.exit not in (*LEAVES, HOST))
+        if any(end.exit == HOST for end in ends):
             return None
-        sent = tuple(Sent(self._ports[self._device(one.path[-1])], one.pack.data) for one in left)
-        why = next((one.pack.reason for one in ends if one.pack.reason), Reason.NONE)
-        return Judgement(Outcome(Reason.NONE if sent else why, sent))
+        sent = tuple(Sent(self._ports[self._device(end.path[-1])], end.pack.data) for end in sent_ends)
+        reason = next((end.pack.reason for end in ends if end.pack.reason), Reason.NONE)
+        return Judgement(Outcome(Reason.NONE if sent else reason, sent))
 
     def cases(self, router: Router) -> st.SearchStrategy[Case]:
-        """Return a strategy for frames near the addresses and ports that the graph names, and some of a router's."""
+        """Return a strategy for frames near the graph's addresses and ports, and some usual frames of a router."""
         elements = self.graph.elements.values()
-        text = " ".join(word for one in elements for word in one.arguments)
-        patterns = " ".join(word for one in elements if one.kind == "Classifier" for word in one.arguments)
+        text = " ".join(word for element in elements for word in element.arguments)
+        patterns = " ".join(word for element in elements if element.kind == "Classifier" for word in element.arguments)
         stamps = [
             (int(at), bytes.fromhex(octets)) for at, octets in re.findall(r"(\d+)/((?:[0-9a-fA-F]{2})+)", patterns)
         ]

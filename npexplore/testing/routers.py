@@ -1,4 +1,4 @@
-"""Hypothesis strategies for whole routers: configurations, frames that try one, and times at which packets arrive.
+"""Hypothesis strategies for whole routers: configurations, frames for a router, and arrival times of packets.
 
 The frames for a router are drawn around its own addresses, links, routes and MTUs, so that several rules apply at once.
 Needs the extra `test` (hypothesis).
@@ -38,7 +38,7 @@ _TYPES = (0x0000, 0x05DC, 0x0806, 0x86DD, 0x88B5, 0xFFFF)
 
 
 def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int = 1_000_000) -> Any:
-    """Draw lists of times in ns, from 0 on and in order: bursts at one time, packets back to back, and gaps.
+    """Draw lists of increasing times in ns: bursts at one time, packets back to back, and gaps.
 
     Args:
         min_size: the smallest number of packets.
@@ -66,36 +66,36 @@ def router_configurations(
         length = draw(st.sampled_from(_LINKS))
         network = (10 + number << 24 | draw(st.sampled_from((0, 1 << 16, 0xFFFF00)))) & prefix_mask(length)
         first, last = (0, 1) if length == 31 else (1, (1 << 32 - length) - 2)
-        own = draw(st.sampled_from((first, last)))
-        hosts.append([network + host for host in {first, last, min(first + 1, last)} if host != own])
+        port_host = draw(st.sampled_from((first, last)))
+        hosts.append([network + host for host in {first, last, min(first + 1, last)} if host != port_host])
         ports.append(
             PortRecord(
                 name=f"p{number}",
-                address=f"{address_text(network + own)}/{length}",
+                address=f"{address_text(network + port_host)}/{length}",
                 mtu=draw(st.sampled_from(_MTUS)),
                 mac=f"02:00:00:00:00:{number:02x}",
                 peer_mac=f"02:00:00:00:01:{number:02x}",
             )
         )
-    rooms = [min(4, (port.mtu - SMALLEST_MTU) // ENTRY) if labels else 0 for port in ports]
+    max_labels = [min(4, (port.mtu - SMALLEST_MTU) // ENTRY) if labels else 0 for port in ports]
     connected = {resolve_prefix(port.address) for port in ports}
     within = st.builds(
-        lambda a, length: f"{address_text(a & prefix_mask(length))}/{length}", _inside(hosts), st.integers(9, 32)
+        lambda host, length: f"{address_text(host & prefix_mask(length))}/{length}", _inside(hosts), st.integers(9, 32)
     )
-    wanted = st.one_of(prefixes(), prefixes(), within, st.sampled_from(("0.0.0.0/0", "128.0.0.0/1")))
+    destinations = st.one_of(prefixes(), prefixes(), within, st.sampled_from(("0.0.0.0/0", "128.0.0.0/1")))
     routes = []
-    for prefix in draw(st.lists(wanted, max_size=max_routes, unique=True)):
+    for prefix in draw(st.lists(destinations, max_size=max_routes, unique=True)):
         if prefix not in connected:
-            routes.append(draw(_routes(prefix, hosts, rooms)))
+            routes.append(draw(_routes(prefix, hosts, max_labels)))
     neighbours = [
-        NeighbourRecord(address=address_text(host), mac=f"02:00:00:00:02:{k:02x}")
-        for k, host in enumerate(draw(st.lists(_inside(hosts), max_size=2, unique=True)))
+        NeighbourRecord(address=address_text(host), mac=f"02:00:00:00:02:{number:02x}")
+        for number, host in enumerate(draw(st.lists(_inside(hosts), max_size=2, unique=True)))
     ]
     return resolve_router(RouterFile(profile=profile, port=ports, route=routes, neighbour=neighbours))
 
 
 def resolve_prefix(address: str) -> str:
-    """Return the network of an address with a length, as text."""
+    """Return the network of an address with a prefix length, as text."""
     head, _, length = address.partition("/")
     value = sum(int(part) << shift for part, shift in zip(head.split("."), (24, 16, 8, 0), strict=True))
     return f"{address_text(value & prefix_mask(int(length)))}/{length}"
@@ -106,10 +106,10 @@ def _inside(hosts: list[list[int]]) -> Any:
 
 
 def _routes(prefix: str, hosts: list[list[int]], rooms: list[int]) -> Any:
-    """Routes of a prefix; by link, `rooms` labels may be pushed on those with a next hop."""
+    """Draw routes of a prefix; a route with a next hop on link k may push up to rooms[k] labels."""
     next_hops = [(host, most) for link, most in zip(hosts, rooms, strict=True) for host in link]
     via = st.sampled_from(next_hops).flatmap(lambda drawn: _to_next_hop(prefix, *drawn))
-    port = st.integers(0, len(hosts) - 1).map(lambda k: RouteRecord(prefix=prefix, port=f"p{k}"))
+    port = st.integers(0, len(hosts) - 1).map(lambda number: RouteRecord(prefix=prefix, port=f"p{number}"))
     kind: Any = st.sampled_from(KINDS[1:]).map(lambda name: RouteRecord(prefix=prefix, kind=name))  # type: ignore[arg-type]
     return st.one_of(via, via, via, port, kind)
 
@@ -125,7 +125,7 @@ def _to_next_hop(prefix: str, host: int, most: int) -> Any:
 
 
 def router_addresses(router: Router) -> st.SearchStrategy[int]:
-    """Addresses that matter to a router: its own, hosts and broadcasts of its links, borders of routes, odd ones."""
+    """Draw addresses that matter to a router: its own, hosts and broadcasts of links, borders of routes, special ones."""
     routes = router.routes
     borders = {0}
     for value, length in zip(routes.value[-200:].tolist(), routes.length[-200:].tolist(), strict=True):
@@ -158,7 +158,7 @@ def frames(
 
 
 def _frames(router: Router, port: int, valid: bool | None, options: bool) -> st.SearchStrategy[tuple[int, bytes]]:
-    own = router.ports[port]
+    link = router.ports[port]
     any_address = router_addresses(router)
     hosts, routed = st.sampled_from(hosts_of(router)), st.sampled_from(routed_of(router))
     packets = ipv4_packets(
@@ -166,21 +166,21 @@ def _frames(router: Router, port: int, valid: bool | None, options: bool) -> st.
         options=_weighted((3, st.just(b"")), (1, ip_options(any_address))) if options else False,
         source=_weighted((4, hosts), (2, routed), (1, any_address)),
         destination=_weighted((5, routed), (1, hosts), (1, any_address)),
-        payload=_payloads(router, own.mtu - 60),
+        payload=_payloads(router, link.mtu - 60),
     )
     if valid is False:
         packets = packets.flatmap(malformed)
     elif valid is None:
         packets = _weighted((3, packets), (1, packets.flatmap(malformed)))
-    usual_head = own.mac + own.peer_mac + b"\x08\x00"
-    heads = st.just(usual_head)
+    usual_header = link.mac + link.peer_mac + b"\x08\x00"
+    heads = st.just(usual_header)
     if valid is None:
-        heads = st.integers(0, 9).flatmap(lambda number: _heads(router, port) if number == 9 else st.just(usual_head))
-    return st.builds(lambda head, packet: (port, head + packet[: own.mtu]), heads, packets)
+        heads = st.integers(0, 9).flatmap(lambda number: _heads(router, port) if number == 9 else st.just(usual_header))
+    return st.builds(lambda head, packet: (port, head + packet[: link.mtu]), heads, packets)
 
 
 def _weighted(*choices: tuple[int, st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
-    """Return one of some strategies, each as often as its weight says; equal ones would count once."""
+    """Draw from strategies by their weights; `_itself` keeps equal strategies apart, which would count once."""
     return st.one_of([strategy.map(_itself) for weight, strategy in choices for _ in range(weight)])
 
 
@@ -194,7 +194,7 @@ def hosts_of(router: Router) -> list[int]:
 
 
 def routed_of(router: Router) -> list[int]:
-    """Return an address inside of each route, up to 200; those of links come last."""
+    """Return an address inside each route, up to 200; the routes of links come last."""
     routes = router.routes
     inside = [
         value + ((1 << 32 - length) - 1) // 3
@@ -204,17 +204,17 @@ def routed_of(router: Router) -> list[int]:
 
 
 def _heads(router: Router, port: int) -> st.SearchStrategy[bytes]:
-    own = router.ports[port]
-    to = (own.mac, own.mac, b"\xff" * 6, b"\x01\x00\x5e\x00\x00\x05", own.peer_mac, bytes(6), router.ports[-1].mac)
+    link = router.ports[port]
+    to = (link.mac, link.mac, b"\xff" * 6, b"\x01\x00\x5e\x00\x00\x05", link.peer_mac, bytes(6), router.ports[-1].mac)
     kind = st.sampled_from((0x0800, 0x0800, *_TYPES)).map(lambda number: number.to_bytes(2, "big"))
-    source = st.sampled_from((own.peer_mac, own.mac, b"\xff" * 6, bytes(6)))
-    return st.builds(lambda a, b, c: a + b + c, st.sampled_from(to), source, kind)
+    source = st.sampled_from((link.peer_mac, link.mac, b"\xff" * 6, bytes(6)))
+    return st.builds(lambda dst, src, ethertype: dst + src + ethertype, st.sampled_from(to), source, kind)
 
 
 def _payloads(router: Router, longest: int) -> st.SearchStrategy[bytes]:
-    """Few bytes as drawn, or as many as bring a packet to the MTU of a link."""
+    """Draw a few bytes, or as many bytes as bring a packet near the MTU of a link."""
     near = st.builds(
-        lambda mtu, times, more: max(0, times * (mtu - 20) + more),
+        lambda mtu, times, extra: max(0, times * (mtu - 20) + extra),
         st.sampled_from(sorted({port.mtu for port in router.ports})), st.integers(1, 3), st.integers(-9, 9),
     )  # fmt: skip
     long = st.one_of(near, st.integers(0, 1600)).map(lambda size: pattern(min(size, longest)))
@@ -223,5 +223,5 @@ def _payloads(router: Router, longest: int) -> st.SearchStrategy[bytes]:
 
 
 def pattern(length: int) -> bytes:
-    """Return bytes that tell where they stand."""
+    """Return bytes whose values show their positions."""
     return (bytes(range(251)) * (length // 251 + 1))[:length]

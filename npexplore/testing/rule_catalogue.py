@@ -1,7 +1,7 @@
-"""The rules that a frame tries, and the rule that a difference breaks; a rule is a clause and what it demands.
+"""The rules that a frame tries, and the rule that a difference breaks; a rule is a clause and its requirement.
 
 The subject of a rule is a reason to drop, a field of a forwarded packet or of the router's own message, that a frame is
-sent, or that no other frame is.
+sent, or that no other frame is sent.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ ICMP_SENT = "RFC 1812 section 4.3.2"
 NEXT_HOP = "RFC 1812 section 5.2.4.3"
 LABEL_REASONS = range(Reason.LABEL_CUT, Reason.JUMBOGRAM)
 SIX_REASONS = (*range(Reason.TOO_SHORT6, Reason.LABEL_CUT), Reason.JUMBOGRAM, Reason.JUMBO_WRONG)
-STATEFUL = (Reason.ARP, Reason.AWAITS_NEIGHBOUR)  # of neighbours that are asked: not for frames judged one by one
+STATEFUL = (Reason.ARP, Reason.AWAITS_NEIGHBOUR)  # depend on address resolution: not tried by single frames
 
-WHOLE = ("length", "bytes")  # what is told of frames that no field tells apart
+WHOLE = ("length", "bytes")  # differences of frames whose fields are all equal
 
 
 class Rule(NamedTuple):
-    """A clause and what it demands."""
+    """A clause of a standard and its requirement."""
 
     clause: str
     subject: str
@@ -47,7 +47,7 @@ def _reason_rule(reason: Reason) -> Rule:
 
 
 def catalogue(router: Router) -> list[Rule]:
-    """Return the rules that frames may try on a router, without those of address families that it does not support."""
+    """Return the rules that frames may try on a router, without the rules of families that it does not support."""
     left_out = {Reason.NONE, *STATEFUL}
     left_out |= set() if router.six else {by_code(code) for code in SIX_REASONS}
     left_out |= set() if router.labels else {by_code(code) for code in LABEL_REASONS}
@@ -65,19 +65,21 @@ def tried(outcome: Outcome) -> Iterator[Rule]:
         yield _reason_rule(outcome.reason)
     for icmp in {sent.icmp for sent in outcome.sent}:
         yield from (ANSWERS,) if icmp else (PASSES, BY_PORT)
-        held = {name: value for one in outcome.sent if one.icmp == icmp for name, value in fields(one.frame).items()}
-        yield from (_field_rule(name, icmp) for name in held if name != "options" or held[name] != "none")
+        values_of = {
+            key: value for sent in outcome.sent if sent.icmp == icmp for key, value in fields(sent.frame).items()
+        }
+        yield from (_field_rule(name, icmp) for name in values_of if name != "options" or values_of[name] != "none")
 
 
 def broken(difference: Difference, outcome: Outcome, sent: Sequence[tuple[int, bytes]]) -> tuple[Rule, str]:
     """Return the rule that a difference breaks, and a detail that distinguishes it from other failures of the rule.
 
-    sent: all frames received for the frame. A wrong field is one fault in all outcomes; a missing or additional frame
-    is distinguished by the reason for which the packet was dropped.
+    sent: all frames sent for the frame. A wrong field is the same fault in all outcomes; missing and additional frames
+    are distinguished by the reason for which the packet was dropped.
     """
     if difference.field != FRAME:
-        there = [one for one in outcome.sent if one.port == difference.port]
-        return _field_rule(difference.field, there[difference.frame].icmp), ""
+        at_port = [expected for expected in outcome.sent if expected.port == difference.port]
+        return _field_rule(difference.field, at_port[difference.frame].icmp), ""
     why = outcome.reason.text
     if outcome.reason and (not outcome.sent or difference.expected.startswith("none, for")):
         return _reason_rule(outcome.reason), "sent or answered all the same"
@@ -90,7 +92,7 @@ def broken(difference: Difference, outcome: Outcome, sent: Sequence[tuple[int, b
 
 
 def _elsewhere(outcome: Outcome, port: int, frame: bytes) -> bool:
-    """Say whether a frame is one that must leave by another port alone, whatever else is wrong with it."""
-    if any(one.port == port for one in outcome.sent):
+    """Return whether a frame was expected at another port only, even if its content is wrong."""
+    if any(expected.port == port for expected in outcome.sent):
         return False
-    return any(in_common(frame, one.frame) >= SAME_WAY for one in outcome.sent if not one.icmp)
+    return any(in_common(frame, expected.frame) >= SAME_WAY for expected in outcome.sent if not expected.icmp)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for classifiers: rules whose ranges nest, meet and repeat, and headers at their borders."""
+"""Hypothesis strategies for classifiers: rules with nested, adjacent and repeated ranges, and headers at borders."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _prefix(address: int, length: int) -> Range:
 
 
 def _ends(values: st.SearchStrategy[int], bits: int) -> st.SearchStrategy[Range]:
-    """One value, two of them in order, or all."""
+    """Draw ranges: a single value, two values in order, or all values."""
     two = st.tuples(values, values).map(lambda ends: (min(ends), max(ends)))
     return st.one_of(values.map(lambda value: (value, value)), two, st.just((0, (1 << bits) - 1)))
 
@@ -32,39 +32,39 @@ def _values() -> tuple[st.SearchStrategy[int], ...]:
 
 
 def rules() -> st.SearchStrategy[Rule]:
-    """Draw single rules: addresses as prefixes or ranges, ports and protocols as values, ranges or any; no policer."""
+    """Draw rules: addresses as prefixes or ranges, ports and protocols as values, ranges or any; no policer."""
     source, destination, source_port, destination_port, protocol = (
         _ends(values, bits) for values, bits in zip(_values(), BITS, strict=True)
     )
     prefix = st.builds(_prefix, addresses(), st.integers(0, 32))
     dscp = st.one_of(st.sampled_from(sorted(DSCP.values())), st.integers(0, 63))
-    either, other = st.one_of(prefix, source), st.one_of(prefix, destination)
-    return st.builds(Rule, either, other, source_port, destination_port, protocol, dscp)
+    sources, destinations = st.one_of(prefix, source), st.one_of(prefix, destination)
+    return st.builds(Rule, sources, destinations, source_port, destination_port, protocol, dscp)
 
 
 def rule_sets(*, min_size: int = 1, max_size: int = 20) -> st.SearchStrategy[Rules]:
     """Draw sets of rules; some contain a rule more than once."""
-    some = st.lists(rules(), min_size=1, max_size=max_size)
-    return some.flatmap(
+    base_rules = st.lists(rules(), min_size=1, max_size=max_size)
+    return base_rules.flatmap(
         lambda base: st.lists(
             st.sampled_from(base), min_size=max(min_size, len(base)), max_size=max(max_size, len(base), min_size)
-        ).map(lambda more: Rules(tuple(base + more)[: max(max_size, min_size)]))
+        ).map(lambda repeats: Rules(tuple(base + repeats)[: max(max_size, min_size)]))
     )
 
 
 @st.composite
 def headers_near(draw: Any, rule_set: Rules, *, max_size: int = 20) -> "list[FiveTuple[int]]":
-    """Draw headers whose fields lie at the borders of the rules' ranges, just beside them, inside, or anywhere.
+    """Draw headers whose fields are at the borders of the rules' ranges, next to them, inside, or anywhere.
 
-    rule_set: the rules. max_size: the most headers to draw.
+    rule_set: the rules. max_size: the largest number of headers.
     """
     fields = []
-    for k, (values, bits) in enumerate(zip(_values(), BITS, strict=True)):
-        last = (1 << bits) - 1
+    for field, (values, bits) in enumerate(zip(_values(), BITS, strict=True)):
+        max_value = (1 << bits) - 1
         borders = {
-            min(max(value, 0), last)
+            min(max(value, 0), max_value)
             for rule in rule_set
-            for low, high in (rule.ranges[k],)
+            for low, high in (rule.ranges[field],)
             for value in (low - 1, low, (low + high) // 2, high, high + 1)
         }
         fields.append(st.one_of(st.sampled_from(sorted(borders)), values))

@@ -1,7 +1,7 @@
-"""Shrink a failing frame: simplify one thing at a time, as long as it still fails in the same way.
+"""Shrinks a failing frame: simplifies one part at a time, as long as it still fails in the same way.
 
 Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 28(2), 2002, with moves for IPv4:
-options and contents go, fields take their plain values, checksum and total length are kept right where they were.
+options and payload are removed, fields get plain values, and a correct checksum and total length stay correct.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from npexplore.golden.router.configuration import Router
 
 PLAIN6 = ((0, b"\x60\0\0\0"), (6, b"\x11"), (7, b"\x40"))  # class and label, next header, hop limit
 ROUNDS = 40
-FirstKept = Callable[[Sequence[bytes]], "int | None"]  # which of some frames is the first that fails alike
-# where, plain value: type of service, identification, flags and offset, time to live, protocol
+FirstKept = Callable[[Sequence[bytes]], "int | None"]  # index of the first of some frames that fails in the same way
+# (offset, plain value): type of service, identification, flags and offset, time to live, protocol
 PLAIN = ((1, b"\0"), (4, b"\0\0"), (6, b"\0\0"), (8, b"\x40"), (9, b"\x11"))
 
 
@@ -30,18 +30,20 @@ def shrink(router: Router, port: int, frame: bytes, first_kept: FirstKept) -> by
 def shrink_all(
     router: Router, cases: Sequence[tuple[int, bytes]], first_kept: Callable[[list[list[bytes]]], list[int | None]]
 ) -> list[bytes]:
-    """Shrink many frames at once: `first_kept` gets the options of each, so that one run tries them all."""
+    """Shrink many frames at once: `first_kept` gets the options of all frames, so that one run tries them all."""
     smallest, active = [frame for _, frame in cases], set(range(len(cases)))
     for _ in range(ROUNDS):
         options = [
-            list(dict.fromkeys(one for one in _plainer(router, port, frame) if one != frame)) if k in active else []
+            list(dict.fromkeys(option for option in _plainer(router, port, frame) if option != frame))
+            if k in active
+            else []
             for k, ((port, _), frame) in enumerate(zip(cases, smallest, strict=True))
         ]
-        for k, place in enumerate(first_kept(options)):
+        for number, place in enumerate(first_kept(options)):
             if place is None:
-                active.discard(k)
+                active.discard(number)
             else:
-                smallest[k] = options[k][place]
+                smallest[number] = options[number][place]
         if not active:
             break
     return smallest
@@ -49,14 +51,14 @@ def shrink_all(
 
 def _plainer(router: Router, port: int, frame: bytes) -> Iterator[bytes]:
     """Yield frames that are shorter or simpler in one respect."""
-    own = router.ports[port]
-    yield own.mac + own.peer_mac + frame[12:]
+    link = router.ports[port]
+    yield link.mac + link.peer_mac + frame[12:]
     head, packet = frame[:ETHERNET], frame[ETHERNET:]
     length = 4 * (packet[0] & 15) if packet else 0
     if head[12:] == IPV4_TYPE and SHORTEST <= length <= len(packet):
-        yield from (head + one for one in _plainer_packets(packet, length, own.network + 2))
+        yield from (head + simpler for simpler in _plainer_packets(packet, length, link.network + 2))
     elif head[12:] == IPV6_TYPE and len(packet) >= SHORTEST6:
-        yield from (head + one for one in _plainer_packets6(packet))
+        yield from (head + simpler for simpler in _plainer_packets6(packet))
     else:
         yield head + packet[: len(packet) // 2]
         yield head + packet[:-1]
@@ -64,27 +66,27 @@ def _plainer(router: Router, port: int, frame: bytes) -> Iterator[bytes]:
 
 
 def _plainer_packets6(packet: bytes) -> Iterator[bytes]:
-    """Yield packets with less behind the header, its length kept right where it was, or one plain field (RFC 8200)."""
+    """Yield packets with a shorter payload (a correct length stays correct) or one plain field (RFC 8200)."""
     payload = packet[SHORTEST6:]
-    whole = read_header6(packet).payload_length == len(payload)
+    fits = read_header6(packet).payload_length == len(payload)
     for fewer in dict.fromkeys((0, len(payload) // 2, len(payload) - 1)):
         size = max(0, fewer)
-        yield packet[:4] + (size.to_bytes(2, "big") if whole else packet[4:6]) + packet[6:SHORTEST6] + payload[:size]
+        yield packet[:4] + (size.to_bytes(2, "big") if fits else packet[4:6]) + packet[6:SHORTEST6] + payload[:size]
     yield packet[:SHORTEST6] + bytes(len(payload))
     for at, value in PLAIN6:
         yield packet[:at] + value + packet[at + len(value) :]
 
 
 def _plainer_packets(packet: bytes, length: int, source: int) -> Iterator[bytes]:
-    total, right = read_header(packet).total_length, header_checksum_is_right(packet)
+    total, checksum_is_right = read_header(packet).total_length, header_checksum_is_right(packet)
     options, payload = packet[SHORTEST:length], packet[length:]
-    whole = total == len(packet)
+    length_is_right = total == len(packet)
 
     def joined(header: bytes, options: bytes, payload: bytes) -> bytes:
         changed = bytes([header[0] & 0xF0 | (SHORTEST + len(options)) // 4]) + header[1:]
-        if whole:
+        if length_is_right:
             changed = changed[:2] + (SHORTEST + len(options) + len(payload)).to_bytes(2, "big") + changed[4:]
-        return (with_checksum(changed + options) if right else changed + options) + payload
+        return (with_checksum(changed + options) if checksum_is_right else changed + options) + payload
 
     header = packet[:SHORTEST]
     if length <= total < len(packet):

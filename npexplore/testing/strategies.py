@@ -1,6 +1,6 @@
-"""Hypothesis strategies for routers: prefixes, routing tables, updates, IPv4 packets valid and malformed.
+"""Hypothesis strategies for IPv4: prefixes, routing tables, updates, valid and malformed packets.
 
-Prefixes are drawn around few addresses, so that they nest, meet and repeat; addresses lie at the borders of prefixes.
+Prefixes are drawn around few addresses, so that many are nested, adjacent or equal; addresses are at their borders.
 Needs the extra `test` (hypothesis).
 """
 
@@ -14,19 +14,19 @@ from npexplore.golden.ipv4.header import with_checksum, write_packet
 from npexplore.golden.lookup.family import IPV4, Family
 
 Route = tuple[str, int]
-Update = tuple[str, int | None]  # a prefix and its next hop; None takes the route away
+Update = tuple[str, int | None]  # (prefix, next hop); None removes the route
 
 _HOT = (0x00000000, 0x0A000000, 0x0A0000FF, 0x0A010203, 0x7FFFFFFF, 0x80000000, 0xC0A80001, 0xFFFFFFFF)
 
 
 def addresses() -> st.SearchStrategy[int]:
-    """Draw IPv4 addresses as numbers: any, and many near each other."""
+    """Draw IPv4 addresses as numbers: arbitrary ones, and many near each other."""
     near = st.builds(lambda base, flip: base ^ flip, st.sampled_from(_HOT), st.integers(0, 0x1FF))
     return st.one_of(near, st.integers(0, MAX_ADDRESS))
 
 
 def prefixes(min_length: int = 0, max_length: int = 32) -> st.SearchStrategy[str]:
-    """Draw prefixes as text, with no bits set below the length; few shorter than 12 bits, where that leaves any."""
+    """Draw prefixes as text, without bits beyond the length; few are below 12 bits, if longer ones are allowed."""
     usual = st.integers(max(min_length, min(12, max_length)), max_length)
     return st.builds(
         lambda address, length: prefix_text(address & prefix_mask(length), length),
@@ -64,16 +64,16 @@ def updates(*, max_size: int = 40, next_hops: int = 8, max_length: int = 32) -> 
 
 
 def in_sequence(steps: "list[Route | int]") -> list[Update]:
-    """Return updates; a number takes away one of the routes that are there, 0 the last one, if there is any."""
-    there: list[str] = []
+    """Return updates: a route is inserted; a number removes an existing route (0: the latest), if there is any."""
+    existing: list[str] = []
     sequence: list[Update] = []
     for step in steps:
         if isinstance(step, tuple):
             sequence.append(step)
-            if step[0] not in there:
-                there.append(step[0])
-        elif there:
-            sequence.append((there.pop(-1 - step % len(there)), None))
+            if step[0] not in existing:
+                existing.append(step[0])
+        elif existing:
+            sequence.append((existing.pop(-1 - step % len(existing)), None))
     return sequence
 
 
@@ -89,13 +89,13 @@ def addresses_near(routes: "Sequence[tuple[Any, Any]]", family: Family = IPV4) -
 
 
 def _listed(kind: int, extra: int, unit: int, slots: st.SearchStrategy[int] | None) -> st.SearchStrategy[bytes]:
-    """Options with a pointer and slots of `unit` bytes behind `extra` bytes: type, length, pointer, extra, slots."""
+    """Draw options with a pointer and slots: type, length, pointer, `extra` bytes, slots of `unit` bytes."""
     content: st.SearchStrategy[bytes] = st.binary(max_size=36)
     if slots is not None:
-        named = st.lists(slots, max_size=4).map(
+        chosen_addresses = st.lists(slots, max_size=4).map(
             lambda chosen: b"".join(address.to_bytes(4, "big") for address in chosen)
         )
-        content = st.one_of(named, named, content)
+        content = st.one_of(chosen_addresses, chosen_addresses, content)
 
     def build(slots: int, pointer: int, more: bytes, content: bytes) -> bytes:
         length = 3 + extra + unit * slots
@@ -112,16 +112,16 @@ def _listed(kind: int, extra: int, unit: int, slots: st.SearchStrategy[int] | No
 
 
 def ip_options(slots: st.SearchStrategy[int] | None = None) -> st.SearchStrategy[bytes]:
-    """Draw options of an IPv4 header, up to 40 bytes: known and unknown ones, some with bad lengths and pointers.
+    """Draw options of an IPv4 header, up to 40 bytes: known and unknown options, some with bad lengths and pointers.
 
-    slots: addresses to use in routes and time stamps, besides random ones.
+    slots: addresses for routes and time stamps, in addition to random bytes.
     """
     unknown = st.builds(
         lambda kind, data: bytes([kind, 2 + len(data)]) + data,
         st.sampled_from((30, 130, 134, 136, 158)),
         st.binary(max_size=8),
     )
-    one = st.one_of(
+    option = st.one_of(
         st.just(b"\x01"),
         st.just(b"\x94\x04\x00\x00"),  # router alert
         _listed(7, 0, 4, slots),  # record route
@@ -131,13 +131,13 @@ def ip_options(slots: st.SearchStrategy[int] | None = None) -> st.SearchStrategy
         unknown,
         st.binary(min_size=1, max_size=6),
     )
-    return st.lists(one, max_size=3).map(lambda parts: b"".join(parts)[:40])
+    return st.lists(option, max_size=3).map(lambda parts: b"".join(parts)[:40])
 
 
 _OCTET, _WORD, _FLAGS, _PLACE = st.integers(0, 255), st.integers(0, 0xFFFF), st.integers(0, 3), st.integers(0, 0x1FFF)
 _TTL = st.one_of(st.just(64), st.integers(0, 3), st.integers(0, 255))
 _PROTOCOL = st.sampled_from((17, 6, 1, 50))
-# checksums that an update by a router that forgets the corners of one's complement gets wrong (RFC 1624 section 3)
+# checksums for which an incremental update without care for one's complement zeros is wrong (RFC 1624 section 3)
 _WANTED_SUM = st.sampled_from((*[None] * 12, 0xFEFF, 0xFEFF, 0x0000, 0xFF00, 0xFFFE, 0x00FF))
 _ONE_IN_FOUR = st.integers(0, 3).map(lambda number: number == 3)
 
@@ -145,7 +145,7 @@ _ONE_IN_FOUR = st.integers(0, 3).map(lambda number: number == 3)
 @st.composite
 def _well_formed(draw: Any, options: Any, source: Any, destination: Any, payload: Any) -> bytes:
     fragment = draw(_ONE_IN_FOUR)
-    wanted = draw(_WANTED_SUM)
+    wanted_sum = draw(_WANTED_SUM)
     packet = write_packet(
         draw(source),
         draw(destination),
@@ -158,11 +158,11 @@ def _well_formed(draw: Any, options: Any, source: Any, destination: Any, payload
         ttl=draw(_TTL),
         protocol=draw(_PROTOCOL),
     )
-    return packet if wanted is None else with_header_sum(packet, wanted)
+    return packet if wanted_sum is None else with_header_sum(packet, wanted_sum)
 
 
 def with_header_sum(packet: bytes, wanted: int) -> bytes:
-    """Return a packet whose identification is such that its header checksum is the wanted one, but never 0xffff."""
+    """Return a packet with an identification that gives the wanted header checksum, but never 0xffff."""
     others = with_checksum(packet[:4] + b"\0\0" + packet[6:])
     identification = ((wanted ^ 0xFFFF) - (int.from_bytes(others[10:12], "big") ^ 0xFFFF)) % 0xFFFF
     return with_checksum(packet[:4] + identification.to_bytes(2, "big") + packet[6:])
@@ -174,13 +174,13 @@ def _flipped(packet: bytes, bit: int) -> bytes:
 
 
 def _lying(packet: bytes, at: int, byte: int) -> bytes:
-    """A byte of version, lengths or fragment fields is replaced; the checksum is right all the same if it can be."""
+    """Return a packet with a replaced byte of version, lengths or fragment fields, and if possible a right checksum."""
     changed = packet[:at] + bytes([byte]) + packet[at + 1 :]
     return with_checksum(changed) if 20 <= 4 * (changed[0] & 15) <= len(changed) else changed
 
 
 def malformed(packet: bytes) -> st.SearchStrategy[bytes]:
-    """A packet truncated, padded, with a flipped bit or a lying length, or random bytes; some stay valid."""
+    """Draw a packet truncated, padded, with a flipped bit or a wrong length, or random bytes; some stay valid."""
     if not packet:
         return st.binary(max_size=80)
     return st.one_of(
@@ -208,7 +208,7 @@ def ipv4_packets(
         options: let some packets have options, or a strategy for the options' bytes.
         source: a strategy for source addresses.
         destination: a strategy for destination addresses.
-        payload: a strategy for what follows the header.
+        payload: a strategy for the bytes after the header.
     """
     if isinstance(options, bool):
         options = ip_options() if options else st.just(b"")

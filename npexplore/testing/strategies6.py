@@ -1,7 +1,7 @@
 """Hypothesis strategies for IPv6 and MPLS: prefixes, routing tables, updates, packets with extension headers, stacks.
 
-As for IPv4, prefixes nest, meet and repeat, addresses lie at the borders of prefixes, and packets are valid or
-malformed.
+As for IPv4, many prefixes are nested, adjacent or equal, addresses are at the borders of prefixes, and packets are
+valid or malformed.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,16 @@ _BORDERS = (0, 1, 16, 19, 20, 21, 31, 32, 33, 40, 41, 48, 49, 56, 63, 64, 65, 71
 
 
 def addresses6() -> st.SearchStrategy[int]:
-    """Draw IPv6 addresses as numbers: any, and many near each other."""
+    """Draw IPv6 addresses as numbers: arbitrary ones, and many near each other."""
     bit = st.integers(0, BITS - 1).map(lambda place: 1 << place)
-    near = st.builds(lambda base, flip, one: base ^ flip ^ one, st.sampled_from(_HOT), st.integers(0, 0x1FF), bit)
+    near = st.builds(
+        lambda base, flip, bit_flip: base ^ flip ^ bit_flip, st.sampled_from(_HOT), st.integers(0, 0x1FF), bit
+    )
     return st.one_of(st.sampled_from(_HOT), near, near, st.integers(0, MAX_ADDRESS))
 
 
 def prefixes6(min_length: int = 0, max_length: int = BITS) -> st.SearchStrategy[str]:
-    """Draw prefixes as text, with no bits set below the length; often at the borders of a trie's levels."""
+    """Draw prefixes as text, with no bits set beyond the length; many lengths are at the borders of a trie's levels."""
     border = st.sampled_from([length for length in _BORDERS if min_length <= length <= max_length] or [max_length])
     return st.builds(
         lambda address, length: prefix_text(address & mask_of(length), length),
@@ -40,7 +42,7 @@ def prefixes6(min_length: int = 0, max_length: int = BITS) -> st.SearchStrategy[
 
 
 def routing_tables6(*, max_size: int = 30, next_hops: int = 8) -> st.SearchStrategy[list[Route]]:
-    """Draw lists of routes (prefix, next hop), no prefix twice; next hops are 0 to next_hops - 1."""
+    """Draw lists of routes (prefix, next hop), in which no prefix appears twice; next hops are 0 to next_hops - 1."""
     route = st.tuples(prefixes6(), st.integers(0, next_hops - 1))
     return st.lists(route, max_size=max_size, unique_by=lambda pair: pair[0])
 
@@ -65,29 +67,29 @@ _UNKNOWN = st.builds(
 
 
 def hop_options() -> st.SearchStrategy[bytes]:
-    """The options of a hop-by-hop header: padding, router alert, unknown ones, some cut."""
-    one = st.one_of(
+    """Draw the options of a hop-by-hop header: padding, router alert, unknown options, some cut."""
+    option = st.one_of(
         st.just(b"\0"), st.just(b"\1\0"), st.just(b"\1\2\0\0"), st.just(b"\5\2\0\0"), _UNKNOWN,
         st.binary(min_size=1, max_size=4),
     )  # fmt: skip
-    return st.lists(one, max_size=4).map(b"".join)
+    return st.lists(option, max_size=4).map(b"".join)
 
 
 def _padded(content: bytes) -> bytes:
-    """Options filled up to whole words of 8 bytes behind the two bytes of the header."""
+    """Return options padded so that with the two bytes of the header they fill whole words of 8 bytes."""
     missing = -(len(content) + 2) % 8
     return content + (b"\0" if missing == 1 else b"\1" + bytes([missing - 2]) + bytes(missing - 2) if missing else b"")
 
 
 def extension_headers(max_headers: int = 3) -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
-    """Headers of a chain as (type, bytes behind the next header field); mostly hop-by-hop options first alone."""
+    """Draw chains of headers as (type, bytes after the next header field); hop-by-hop options mostly come first."""
 
     def filled(count: int, data: bytes) -> bytes:
         return bytes([count]) + (data + bytes(8 * count + 6))[: 8 * count + 6]
 
     words = st.builds(filled, st.integers(0, 2), st.binary(max_size=22))
     place = st.sampled_from((b"\0\0\0", b"\0\0\1", b"\0\0\7", b"\0\1\0"))
-    fragment = st.builds(lambda first, data: first + data, place, st.binary(min_size=4, max_size=4))
+    fragment = st.builds(lambda place_field, data: place_field + data, place, st.binary(min_size=4, max_size=4))
     authentic = st.integers(1, 4).map(lambda count: bytes([count]) + bytes(4 * count + 6))
     options = hop_options().map(_padded).map(lambda data: bytes([len(data) // 8]) + data)
     later = st.one_of(
@@ -97,15 +99,15 @@ def extension_headers(max_headers: int = 3) -> st.SearchStrategy[tuple[tuple[int
         st.tuples(st.sampled_from((0, 60, 60)), options),
     )
     first = st.one_of(st.none(), st.none(), st.tuples(st.just(0), options))
-    several = st.one_of(st.just([]), st.lists(later, max_size=max_headers))
-    return st.tuples(first, several).map(lambda pair: tuple(one for one in (pair[0], *pair[1]) if one))
+    later_headers = st.one_of(st.just([]), st.lists(later, max_size=max_headers))
+    return st.tuples(first, later_headers).map(lambda pair: tuple(header for header in (pair[0], *pair[1]) if header))
 
 
 def with_headers(headers: tuple[tuple[int, bytes], ...], protocol: int, payload: bytes) -> tuple[int, bytes]:
-    """Return (next header of the IPv6 header, what follows it) for a chain in front of a payload."""
+    """Return (next header of the IPv6 header, bytes after the IPv6 header) for a chain before a payload."""
     types = [kind for kind, _ in headers] + [protocol]
     return types[0], b"".join(
-        bytes([after]) + data for after, (_, data) in zip(types[1:], headers, strict=True)
+        bytes([next_type]) + data for next_type, (_, data) in zip(types[1:], headers, strict=True)
     ) + payload
 
 
@@ -139,7 +141,7 @@ def ipv6_packets(
         headers: a strategy for chains of extension headers.
         source: a strategy for source addresses.
         destination: a strategy for destination addresses.
-        payload: a strategy for what follows the headers.
+        payload: a strategy for the bytes after the headers.
     """
     good = _well_formed(
         addresses6() if source is None else source,
@@ -167,7 +169,7 @@ def _malformed(packet: bytes) -> st.SearchStrategy[bytes]:
 
 
 def shortened(packet: bytes, keep: int) -> bytes:
-    """Return the first bytes of a packet with a payload length that is right for them."""
+    """Return the first `keep` bytes of a packet (at least the header), with a matching payload length."""
     keep = max(keep, min(40, len(packet)))
     return packet[:4] + max(keep - 40, 0).to_bytes(2, "big") + packet[6:keep]
 
@@ -185,12 +187,14 @@ def label_stacks(
 
     Args:
         label: a strategy for labels (None: all values, the reserved ones more often).
-        payload: a strategy for what follows the stack (None: IPv4, IPv6 and other octets).
+        payload: a strategy for the bytes after the stack (None: IPv4, IPv6 and other octets).
         depth: the largest number of labels.
     """
-    below = st.one_of(ipv4_packets(), ipv6_packets(), st.binary(max_size=12)) if payload is None else payload
+    payloads = st.one_of(ipv4_packets(), ipv6_packets(), st.binary(max_size=12)) if payload is None else payload
     entry = st.builds(Label, _LABEL if label is None else label, st.integers(0, 7), st.just(0), _TTL)
-    whole = st.builds(lambda rows, data: write_stack(rows) + data, st.lists(entry, min_size=1, max_size=depth), below)
-    cut = st.builds(lambda packet, keep: packet[:keep], whole, st.integers(0, 4 * depth))
+    complete = st.builds(
+        lambda rows, data: write_stack(rows) + data, st.lists(entry, min_size=1, max_size=depth), payloads
+    )
+    cut = st.builds(lambda packet, keep: packet[:keep], complete, st.integers(0, 4 * depth))
     bottomless = st.lists(entry, max_size=depth).map(lambda rows: b"".join(map(entry_bytes, rows)))
-    return st.one_of(whole, whole, whole, cut, bottomless)
+    return st.one_of(complete, complete, complete, cut, bottomless)

@@ -1,4 +1,4 @@
-"""The verdict on one frame: how the output differs from the golden router's, shown with all input and output."""
+"""The verdict on one frame: the difference of the output from the golden router's, as text with input and output."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CounterexampleError(AssertionError):
     Args:
         difference: the field, both values, and the clause of the standard.
         text: the message.
-        port: number of the port that the frame came in by.
-        frame: the Ethernet frame that shows it.
+        port: number of the input port.
+        frame: the input frame (Ethernet).
     """
 
     def __init__(self, difference: Difference, text: str, port: int = 0, frame: bytes = b"") -> None:
@@ -39,7 +39,7 @@ class CounterexampleError(AssertionError):
 
 
 def verdict(sent: Sequence[tuple[int, bytes]], expected: Outcome, frame: bytes) -> Difference | None:
-    """Return how the frames sent for a frame differ from its outcome; a frame that must not pass comes first."""
+    """Return the first difference of the frames sent from the outcome; a packet that must not pass takes precedence."""
     dropped = [(expected.reason, frame)] if expected.reason else []
     difference = first_difference(expected.sent, sent, dropped)
     if difference is not None and dropped:
@@ -56,8 +56,8 @@ def compare(got: Frames, expected: Outcome, *, port: int = 0, frame: bytes = b""
     Args:
         got: the frames that the router sent, (port, frame) each.
         expected: the golden outcome.
-        port: the port by which the packet came in, for the message.
-        frame: the frame that came in, for the message.
+        port: the input port, for the message.
+        frame: the input frame, for the message.
 
     Raises:
         CounterexampleError: with the first field that differs and the clause that it breaks.
@@ -72,7 +72,10 @@ def _unexpected(sent: Sequence[tuple[int, bytes]], expected: Outcome) -> list[tu
     return [
         (port, data)
         for port, data in sent
-        if not any(one.port == port and frame_difference(one, data) is None for one in expected.sent)
+        if not any(
+            expected_frame.port == port and frame_difference(expected_frame, data) is None
+            for expected_frame in expected.sent
+        )
     ]
 
 
@@ -87,7 +90,7 @@ def difference_text(
             f"  came in by port {port}: {summary(frame)}",
             f"    {shown(frame)}",
             f"  the golden router {answer}",
-            *_listed([(one.port, one.frame) for one in expected.sent]),
+            *_listed([(expected_frame.port, expected_frame.frame) for expected_frame in expected.sent]),
             "  this one",
             *_listed(sent),
         ]
@@ -95,7 +98,7 @@ def difference_text(
 
 
 def shown(frame: bytes) -> str:
-    """Return a frame in hex, a long one cut."""
+    """Return a frame in hex; a long frame is cut."""
     return frame.hex() if len(frame) <= MOST_SHOWN else f"{frame[:MOST_SHOWN].hex()}... ({len(frame)} bytes)"
 
 
@@ -104,8 +107,8 @@ def _listed(sent: Sequence[tuple[int, bytes]]) -> list[str]:
 
 
 def refuse_port(router: Router, port: int, frame: bytes, verb: str = "leave") -> None:
-    """Raise InputError for a port that a router does not have; frame: the one that would go by it."""
+    """Raise InputError for a port that a router does not have; frame: the frame at that port."""
     if not 0 <= port < len(router.ports):
-        names = ", ".join(one.name for one in router.ports[:8])
+        names = ", ".join(known_port.name for known_port in router.ports[:8])
         last = len(router.ports) - 1
         raise InputError(f"frames must {verb} by ports 0 to {last} ({names}), got port {port} for {shown(frame)}")

@@ -1,7 +1,7 @@
 """An XDP program as a router under test: frames go through the interpreter, without interfaces (docs/testing.md).
 
-Interface n + 1 is port n. A frame that is passed to the kernel (XDP_PASS) is not judged: the program leaves it to
-software; what it sends (XDP_TX, XDP_REDIRECT) and drops is.
+Interface n + 1 is port n. Frames that the program sends (XDP_TX, XDP_REDIRECT) or drops are judged; frames that it
+passes to the kernel (XDP_PASS) are not, because software forwards them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ PASSING = ("pass", "tx", "redirect")  # verdicts that drop nothing
 
 
 class XdpRouter:
-    """An XDP program between the ports of a router: `forward` is what `check_router` and `examine_router` take.
+    """An XDP program between the ports of a router: pass `forward` to `check_router` or `examine_router`.
 
     program: an object file (section: the program in it), or a loaded program; router: its configuration, a file or a
-    name, whose tables `fib_lookup` asks; maps: first contents, None: `hops` and `stations` from the configuration
-    (`fast_path_maps`), if it has them.
-    filters: a filter, that sends nothing itself: what it does not drop goes on as it came.
-    `verdicts` counts frames; `maps` are the first contents. Raises InputError as `npexplore.program` does.
+    name, whose tables `fib_lookup` reads; maps: initial contents; None: `hops` and `stations` from the configuration
+    (`fast_path_maps`), if the program has them. filters: True for a filter, which sends nothing itself: a frame that it
+    does not drop passes unchanged. `verdicts` counts frames; `maps` are the initial contents. Raises InputError as
+    `npexplore.program` does.
 
     Example:
         >>> import npexplore as npx
@@ -57,7 +57,7 @@ class XdpRouter:
         return f"XdpRouter({self.program!r})"
 
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]] | None:
-        """Return what is sent for a frame, (port, frame) each; None: it is left to the kernel."""
+        """Return the frames sent for a frame as (port, frame); None if it is passed to the kernel."""
         verdict, out, sent = self._answer(port, frame)
         self.verdicts[verdict] += 1
         if self.filters:
@@ -67,7 +67,7 @@ class XdpRouter:
         return [(out, sent)] if verdict in ("tx", "redirect") else []
 
     def _answer(self, port: int, frame: bytes) -> tuple[str, int, bytes]:
-        """Return verdict, port that is left by and octets, of a frame that is sent."""
+        """Return the verdict, the output port and the octets after the program."""
         self._runner.receive(port + 1, 0)
         (batch,) = of_bytes(self._runner, [frame])
         row = batch.rows[0]
@@ -83,13 +83,13 @@ def fast_path_maps(router: Router, program: Program) -> dict[str, dict[bytes, by
     """Return contents for the maps `hops` and `stations` of a program, as data/programs/router.c declares them.
 
     hops: prefix -> interface, MTU, source and destination MAC address; interface 0: addresses of the router itself,
-    broadcasts, routes that lead nowhere or that a fast path does not do (labels, several next hops), unknown hosts.
+    broadcasts, unreachable routes, routes that a fast path does not support (labels, several next hops), unknown hosts.
     stations: interface -> its MAC address. Raises InputError for maps of these names in another layout.
     """
-    sizes = {one.name: (one.key_bytes, one.value_bytes) for one in program.used_maps.values()}
-    wanted = {"hops": (8, HOP_BYTES), "stations": (4, STATION_BYTES)}
-    for name in wanted.keys() & sizes.keys():
-        if sizes[name] != wanted[name]:
+    sizes = {table.name: (table.key_bytes, table.value_bytes) for table in program.used_maps.values()}
+    layouts = {"hops": (8, HOP_BYTES), "stations": (4, STATION_BYTES)}
+    for name in layouts.keys() & sizes.keys():
+        if sizes[name] != layouts[name]:
             raise InputError(f"{program.path}: map {name!r} has another layout than in data/programs/router.c")
     return {name: contents for name, contents in (("hops", _hops(router)), ("stations", _stations(router)))
             if name in sizes}  # fmt: skip
@@ -104,23 +104,23 @@ def _hops(router: Router) -> dict[bytes, bytes]:
         return length.to_bytes(4, "little") + address.to_bytes(4, "big")
 
     def hop(port: int, mac: bytes) -> bytes:
-        one = router.ports[port]
-        return (port + 1).to_bytes(4, "little") + one.mtu.to_bytes(2, "little") + one.mac + mac + bytes(2)
+        link = router.ports[port]
+        return (port + 1).to_bytes(4, "little") + link.mtu.to_bytes(2, "little") + link.mac + mac + bytes(2)
 
     routes, hops = router.routes, {}
     nothing = [0] * len(routes)
-    stacks, several = (nothing if one is None else one.tolist() for one in (routes.stack, routes.next_hops))
+    stacks, several = (nothing if column is None else column.tolist() for column in (routes.stack, routes.next_hops))
     columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
     for value, length, kind, port, via, stack, hops_of in zip(
-        *(one.tolist() for one in columns), stacks, several, strict=True
+        *(column.tolist() for column in columns), stacks, several, strict=True
     ):
-        leave = kind != UNICAST or stack or hops_of
-        known = not leave and ((port, via) in router.neighbours or not router.ports[port].listed_only)
-        hops[key(value, length)] = hop(port, router.mac_of(port, via)) if known else bytes(HOP_BYTES)
+        is_special = kind != UNICAST or stack or hops_of
+        has_neighbour = not is_special and ((port, via) in router.neighbours or not router.ports[port].listed_only)
+        hops[key(value, length)] = hop(port, router.mac_of(port, via)) if has_neighbour else bytes(HOP_BYTES)
     hops |= {key(address, 32): hop(port, mac) for (port, address), mac in router.neighbours.items()}
-    for one in router.ports:
-        for address, length in one.subnets:
+    for link in router.ports:
+        for address, length in link.subnets:
             width = (1 << 32 - length) - 1
-            left = {address, address & ~width, address | width} if length < 31 else {address}
-            hops |= {key(each, 32): bytes(HOP_BYTES) for each in left}
+            local_addresses = {address, address & ~width, address | width} if length < 31 else {address}
+            hops |= {key(local_address, 32): bytes(HOP_BYTES) for local_address in local_addresses}
     return hops
