@@ -1,4 +1,4 @@
-"""Figures and tables of results, in one theme that colour-blind readers can read too; nothing here computes."""
+"""Figures and tables of results in one theme with colours for colour-blind readers; nothing here computes results."""
 
 from typing import TYPE_CHECKING
 

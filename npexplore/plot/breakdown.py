@@ -1,4 +1,4 @@
-"""Where a packet's time goes, as stacked bars: a bar for each solver and quantile, a colour for each resource."""
+"""Draws a packet's latency by resource as stacked bars: a bar per solver and quantile, a colour per resource."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from npexplore.plot.line_plots import with_layout
 if TYPE_CHECKING:
     from npexplore.solve.breakdown import Breakdown
 
-COLOURED_RESOURCES = len(theme.COLORWAY) - 1  # resources with a colour of their own; the others are one
-KINDS = {  # by field of a part: what it is called, pattern and opacity
+COLOURED_RESOURCES = len(theme.COLORWAY) - 1  # resources with a separate colour; all others share one
+KINDS = {  # field of a part -> (label, pattern, opacity)
     "service_s": ("service", "", 1.0), "waiting_s": ("waiting", "/", 0.75), "held_s": ("held by others", "x", 0.5),
 }  # fmt: skip
 
@@ -24,30 +24,30 @@ def breakdown(breakdowns: Mapping[str, Breakdown]) -> go.Figure:
     bars = {}
     for name, broken in breakdowns.items():
         bars[name] = broken
-        bars.update({f"{name}, around {q}": one for q, one in broken.quantiles.items()})
-    most: dict[str, float] = {}
+        bars.update({f"{name}, around {q}": around for q, around in broken.quantiles.items()})
+    largest_share: dict[str, float] = {}
     for broken in breakdowns.values():
         for part in broken.parts:
-            most[part.resource] = max(most.get(part.resource, 0.0), part.total_s / broken.latency_s)
-    order = sorted(most, key=lambda name: -most[name])
+            largest_share[part.resource] = max(largest_share.get(part.resource, 0.0), part.total_s / broken.latency_s)
+    order = sorted(largest_share, key=lambda name: -largest_share[name])
     figure = go.Figure()
     for number, resource in enumerate(
         [*order[:COLOURED_RESOURCES], None] if len(order) > COLOURED_RESOURCES else order
     ):
         label = "all others" if resource is None else resource or "elsewhere"
-        for kind, (what, pattern, opacity) in KINDS.items():
+        for kind, (kind_label, pattern, opacity) in KINDS.items():
             lengths = [
-                1e9 * sum(getattr(part, kind) for part in one.parts if _belongs(part.resource, resource, order))
-                for one in bars.values()
+                1e9 * sum(getattr(part, kind) for part in bar.parts if _belongs(part.resource, resource, order))
+                for bar in bars.values()
             ]
             if not any(lengths):
                 continue
             figure.add_trace(
                 go.Bar(
-                    orientation="h", y=list(bars), x=lengths, name=f"{label}, {what}",
+                    orientation="h", y=list(bars), x=lengths, name=f"{label}, {kind_label}",
                     marker={"color": theme.GREY if resource is None else theme.COLORWAY[number],
                             "pattern": {"shape": pattern, "solidity": 0.25}, "opacity": opacity},
-                    hovertemplate=f"%{{y}}<br>{label}, {what}: %{{x:,.4g}} ns<extra></extra>",
+                    hovertemplate=f"%{{y}}<br>{label}, {kind_label}: %{{x:,.4g}} ns<extra></extra>",
                 )
             )  # fmt: skip
     figure.update_yaxes(autorange="reversed")

@@ -1,4 +1,4 @@
-"""Figures of a capture, each drawn from a table of npexplore.packets.statistics.tables."""
+"""Draws the figures of a capture from the tables of npexplore.packets.statistics.tables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TIME_TICKS = {"exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
 
 
 def lengths(table: pd.DataFrame | LengthCdf | Capture) -> go.Figure:
-    """Return the cumulative distribution of lengths (`length_shares`), the classic modes marked if there is IP.
+    """Return the cumulative distribution of lengths; lines mark the classic modes if there are IP packets.
 
-    table: such a table, a capture, or its `length_cdf()`.
+    table: a table of `length_shares`, a capture, or its `length_cdf()`.
     """
     if isinstance(table, Capture):
         table = table.length_cdf()
@@ -47,11 +47,11 @@ def lengths(table: pd.DataFrame | LengthCdf | Capture) -> go.Figure:
 
 
 def rates(table: pd.DataFrame) -> go.Figure:
-    """Return packets and bits a second over time (`rates`)."""
+    """Return packets and bits per second over time (`rate_table`)."""
     figure = make_subplots(2, 1, shared_xaxes=True, vertical_spacing=0.07)
     bin_s = float(table["time_s"].iloc[1]) if len(table) > 1 else 0.0
-    named = (("packets_per_s", "packets/s", theme.BLUE), ("bits_per_s", "bit/s", theme.VERMILION))
-    for row, (column, name, colour) in enumerate(named, start=1):
+    columns = (("packets_per_s", "packets/s", theme.BLUE), ("bits_per_s", "bit/s", theme.VERMILION))
+    for row, (column, name, colour) in enumerate(columns, start=1):
         trace = _line(table["time_s"], table[column], name, f"%{{x:.6~g}} s: %{{y:.4~s}}{name}", step=True)
         figure.add_trace(trace.update(fill="tozeroy", line={"color": colour, "width": 1.2}), row, 1)
         figure.update_yaxes(title_text=name, rangemode="tozero", exponentformat="SI", row=row, col=1)
@@ -62,7 +62,7 @@ def rates(table: pd.DataFrame) -> go.Figure:
 
 
 def gaps(table: pd.DataFrame) -> go.Figure:
-    """Return the distribution of times between packets (`gap_shares`) beside that of a Poisson process."""
+    """Return the distribution of times between packets (`gap_shares`) and that of a Poisson process."""
     figure = go.Figure()
     part = table[table["gap_s"] > 0]
     figure.add_trace(_line(part["gap_s"], part["share"], "this capture", "%{x:.3~s}s or less: %{y:.1%}"))
@@ -97,34 +97,34 @@ def bursts(variance: pd.DataFrame, dispersion: pd.DataFrame) -> go.Figure:
 
 
 def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure:
-    """Return the tails of flow sizes and durations (a `ccdf` each), and bytes by share of flows (`lorenz`)."""
+    """Return the tails of flow sizes and durations (a `ccdf` each), and bytes by share of flows (`lorenz_curve`)."""
     heads = [*(f"{name.capitalize()} of a flow" for name in sizes), "Elephants and mice"]
     figure = make_subplots(2, 2, subplot_titles=heads, horizontal_spacing=0.1, vertical_spacing=0.2)
     for number, (name, part) in enumerate(sizes.items()):
-        at = {"row": number // 2 + 1, "col": number % 2 + 1}
-        shown = part[part["value"] > 0]
-        trace = _line(shown["value"], shown["share"], name, "%{x:.4~s} or more: %{y:.2%} of the flows")
+        panel = {"row": number // 2 + 1, "col": number % 2 + 1}
+        positive = part[part["value"] > 0]
+        trace = _line(positive["value"], positive["share"], name, "%{x:.4~s} or more: %{y:.2%} of the flows")
         trace.update(line={"color": theme.BLUE}, mode="lines+markers", marker={"size": 4})
-        figure.add_trace(trace, **at)
+        figure.add_trace(trace, **panel)
         ticks = TIME_TICKS if name == "duration" else TICKS
         figure.update_xaxes(title_text=f"at least so many {name}" if ticks is TICKS else "at least so long",
-                            **_log(shown["value"]), **ticks, **at)  # fmt: skip
-        figure.update_yaxes(title_text="share of flows", tickformat="~%", **_log(shown["share"]), **at)
-    at = {"row": len(sizes) // 2 + 1, "col": len(sizes) % 2 + 1}
+                            **_log(positive["value"]), **ticks, **panel)  # fmt: skip
+        figure.update_yaxes(title_text="share of flows", tickformat="~%", **_log(positive["share"]), **panel)
+    panel = {"row": len(sizes) // 2 + 1, "col": len(sizes) % 2 + 1}
     trace = _line(carried["flows"], carried["bytes"], "bytes", "largest %{x:.3~%} of flows: %{y:.1%} of bytes")
     trace.update(line={"color": theme.VERMILION}, mode="lines+markers", marker={"size": 4})
-    figure.add_trace(trace, **at)
-    figure.update_xaxes(title_text="largest flows", tickformat="~%", **_log(carried["flows"]), **at)
-    figure.update_yaxes(title_text="bytes they carry", tickformat=".0%", range=[0, 1.05], **at)
+    figure.add_trace(trace, **panel)
+    figure.update_xaxes(title_text="largest flows", tickformat="~%", **_log(carried["flows"]), **panel)
+    figure.update_yaxes(title_text="bytes they carry", tickformat=".0%", range=[0, 1.05], **panel)
     return with_layout(figure, "Sizes of flows, and who carries the bytes", 736, legend_rows=0).update_layout(
         showlegend=False
     )
 
 
 def hit_ratios(table: pd.DataFrame) -> go.Figure:
-    """Return the hit ratio of an LRU route cache against its size (`hit_ratios`)."""
+    """Return the hit ratio of an LRU route cache over its size (`hit_ratio_table`)."""
     figure = go.Figure()
-    dashes = ("solid", "dash", "dot")  # curves of few destinations lie on each other
+    dashes = ("solid", "dash", "dot")  # curves of few destinations coincide
     for number, (key, part) in enumerate(table.groupby("key", sort=False)):
         name = "destination addresses" if key == "addresses" else f"destination {key}"
         trace = _line(part["entries"], part["hit_ratio"], name, "%{x} entries: %{y:.1%} hits")
@@ -134,7 +134,7 @@ def hit_ratios(table: pd.DataFrame) -> go.Figure:
 
 
 def trains(table: pd.DataFrame) -> go.Figure:
-    """Return how long packet trains are, for several largest gaps within a train (`train_shares`)."""
+    """Return the lengths of packet trains for several largest gaps within a train (`train_shares`)."""
     figure = go.Figure()
     for gap, part in table.groupby("gap_s"):
         hover_text = "%{x} packets or more: %{y:.2%} of the trains"
@@ -168,7 +168,7 @@ def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
 
 
 def shares(table: pd.DataFrame) -> go.Figure:
-    """Return one stacked bar for each kind (layer, protocol, DSCP, checksum), split into its names (`shares`)."""
+    """Return a stacked bar for each kind (layer, protocol, DSCP, checksum), divided by its names (`shares`)."""
     figure = go.Figure()
     kinds = list(dict.fromkeys(table["kind"]))[::-1]
     ranked = table.assign(rank=table.groupby("kind").cumcount())
@@ -193,7 +193,7 @@ def shares(table: pd.DataFrame) -> go.Figure:
 
 
 def narrow_shares(table: pd.DataFrame) -> go.Figure:
-    """Return the share of packet-buffer accesses that move less than a cell, against the cell's size."""
+    """Return the share of packet-buffer accesses that move less than a cell, over the cell's size."""
     trace = _line(table["cell_bytes"], table["share"], "narrow", "cells of %{x} bytes: %{y:.1%} narrow")
     figure = go.Figure(trace.update(mode="lines+markers", marker_size=4))
     figure.add_vline(x=64, line={"color": theme.GREY, "dash": "dot"}, annotation_text="64", annotation_position="top")
@@ -202,7 +202,7 @@ def narrow_shares(table: pd.DataFrame) -> go.Figure:
 
 
 def machines(table: pd.DataFrame) -> go.Figure:
-    """Return the rate of every machine by every solver (`npexplore.study.explaining.on_capture.in_packets`)."""
+    """Return the rate of every machine by every solver (`npexplore.study.explaining.on_capture.packet_rates`)."""
     figure = go.Figure()
     for solver, part in table.groupby("solver"):
         figure.add_trace(
@@ -218,7 +218,7 @@ def machines(table: pd.DataFrame) -> go.Figure:
 
 
 def seconds(value: float) -> str:
-    """Return a time as text in the unit that suits it: 0.0005 is 500 µs."""
+    """Return a time as text with its SI unit: 0.0005 is 500 µs."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
             return f"{value / size:.3g} {unit}"
@@ -234,8 +234,8 @@ def _line(x: object, y: object, name: str, hover_text: str, *, step: bool = Fals
 
 def _log(values: pd.Series) -> dict[str, object]:
     """Return the settings of a logarithmic axis: ticks at powers of ten; at 1, 2, 5 for less than two decades."""
-    known = values[values > 0]
-    span = known.max() / known.min() if len(known) else 1.0
+    positive = values[values > 0]
+    span = positive.max() / positive.min() if len(positive) else 1.0
     if span >= 100:
         return {"type": "log", "dtick": 1, "minorloglabels": "none"}
     return {"type": "log", "dtick": "D2"} if span >= 8 else {"type": "log"}
@@ -243,8 +243,8 @@ def _log(values: pd.Series) -> dict[str, object]:
 
 def _doublings(values: pd.Series) -> dict[str, object]:
     """Return the settings of a logarithmic axis whose ticks are powers of two, at most a dozen."""
-    last = max(1, int(values.max()).bit_length())
-    ticks = [2**k for k in range(0, last + 1, 1 + last // 12)]
+    max_exponent = max(1, int(values.max()).bit_length())
+    ticks = [2**exponent for exponent in range(0, max_exponent + 1, 1 + max_exponent // 12)]
     return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
 
 

@@ -1,4 +1,4 @@
-"""Errors of published rows before and after a machine was changed: a grey ring, a line, a coloured dot."""
+"""Draws the errors of published rows before (grey ring) and after (coloured dot) a machine was changed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ NAMES = {"agrees": "agrees now", "breaks": "breaks", "moves": "moves", "same": "
 
 
 def errors(rows: Sequence[Mapping[str, Any]], title: str, most: int = 40) -> go.Figure:
-    """Return the rows whose error changes most (study/checking/changed.py), largest change first; axis in per cent."""
-    known = [row for row in rows if row["error_before"] is not None and row["error_after"] is not None]
-    far = sorted(known, key=lambda row: -abs(row["error_after"] - row["error_before"]))[:most]
-    names = [str(row["key"]) for row in far]
-    before = [100 * row["error_before"] for row in far]
-    after = [100 * row["error_after"] for row in far]
+    """Return the rows whose error changes most (study/checking/changed.py), largest change first, in per cent."""
+    complete = [row for row in rows if row["error_before"] is not None and row["error_after"] is not None]
+    largest = sorted(complete, key=lambda row: -abs(row["error_after"] - row["error_before"]))[:most]
+    names = [str(row["key"]) for row in largest]
+    before = [100 * row["error_before"] for row in largest]
+    after = [100 * row["error_after"] for row in largest]
     figure = go.Figure()
-    joined = [end for pair in zip(before, after, strict=True) for end in (*pair, None)]
+    line_ends = [end for pair in zip(before, after, strict=True) for end in (*pair, None)]
     figure.add_trace(go.Scatter(
-        x=joined, y=[name for name in names for _ in range(3)], mode="lines", showlegend=False, hoverinfo="skip",
+        x=line_ends, y=[name for name in names for _ in range(3)], mode="lines", showlegend=False, hoverinfo="skip",
         line={"color": theme.PALE, "width": 5},
     ))  # fmt: skip
     figure.add_trace(go.Scatter(
@@ -32,7 +32,7 @@ def errors(rows: Sequence[Mapping[str, Any]], title: str, most: int = 40) -> go.
         marker={"color": theme.GREY, "size": 9, "symbol": "circle-open", "line": {"width": 2}},
     ))  # fmt: skip
     for change, colour in COLOURS.items():
-        at = [k for k, row in enumerate(far) if row["change"] == change]
+        at = [k for k, row in enumerate(largest) if row["change"] == change]
         if at:
             figure.add_trace(go.Scatter(
                 x=[after[k] for k in at], y=[names[k] for k in at], mode="markers", name=NAMES[change],

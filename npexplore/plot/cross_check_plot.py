@@ -1,6 +1,6 @@
-"""Predicted beside published, in any unit: each row in per cent of its published number, with its interval.
+"""Draws predictions of published numbers in any unit: each in per cent of the published number, with its interval.
 
-share = 100 x value / published      (a row that prints only a bound: relative to the bound)
+share = 100 x value / published      (relative to the bound if only a bound is published)
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INTERVAL_WIDTH = 9  # pixels
-SEEN_INTERVAL = 1.0  # per cent: a narrower one lies behind the mark
-OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that prints one end alone
+SEEN_INTERVAL = 1.0  # per cent: the mark hides a narrower interval
+OPEN_END = 60.0  # per cent: length of a one-sided interval towards its open end
 
 
 def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
@@ -29,7 +29,7 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
 
     The published number is at 100 %, its interval a bar; bounds, queueing and simulation are marks relative to it.
     rows: the table of a cross-check. names: key of a row -> its label. title: of the figure.
-    A long number is rounded in its label, and whole under the pointer.
+    A long number is rounded in its label; hovering shows all its digits.
     """
     by_key = {row["key"]: row for row in rows.to_dict("records")}
     chosen = [by_key[key] | {"name": name} for key, name in names.items() if _reference(by_key[key])]
@@ -49,15 +49,15 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
     marks = {"bounds": ("triangle-up-open", "bound"), "queueing": ("diamond-open", "queueing"),
              "simulated": ("circle", "simulated")}  # fmt: skip
     for solver, (symbol, label) in marks.items():
-        known = [(row, line) for row, line in zip(chosen, lines, strict=True) if _number(row[solver])]
-        if not known:
+        marked = [(row, line) for row, line in zip(chosen, lines, strict=True) if _number(row[solver])]
+        if not marked:
             continue
         figure.add_trace(
             go.Scatter(
-                x=[100 * row[solver] / _reference(row) for row, _ in known], y=[line for _, line in known], name=label,
-                mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[solver],
+                x=[100 * row[solver] / _reference(row) for row, _ in marked], y=[line for _, line in marked],
+                name=label, mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[solver],
                                         "line": {"color": theme.ORIGIN_COLOURS[solver], "width": 2}},
-                customdata=[[row["key"], _with_unit(row, number(row[solver], 3))] for row, _ in known],
+                customdata=[[row["key"], _with_unit(row, number(row[solver], 3))] for row, _ in marked],
                 hovertemplate=f"{label}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
             )
         )  # fmt: skip
@@ -66,8 +66,8 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
     figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)
     figure = with_layout(figure, title, 130 + 34 * len(chosen))
-    left = {"xref": "container", "x": 0.02}  # of the labels, not of the axis
-    return figure.update_layout(title=left, legend={**left, "font": {"size": 12}})
+    title_position = {"xref": "container", "x": 0.02}  # at the left edge of the labels, not of the axis
+    return figure.update_layout(title=title_position, legend={**title_position, "font": {"size": 12}})
 
 
 def _line(row: Mapping[str, Any]) -> str:
@@ -79,13 +79,13 @@ def _with_unit(row: Mapping[str, Any], value: str) -> str:
 
 
 def _reference(row: Mapping[str, Any]) -> float:
-    """Return the number of a row that stands for 100 %, 0 if it prints none."""
-    return next((float(row[of]) for of in ("point", "lo", "hi") if _number(row[of]) and row[of]), 0.0)
+    """Return the published number of a row that is 100 %; 0 if there is none."""
+    return next((float(row[end]) for end in ("point", "lo", "hi") if _number(row[end]) and row[end]), 0.0)
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Return both ends in per cent of the published number; an open end is drawn far out, to be seen as open."""
-    low, high = (100 * row[of] / _reference(row) if _number(row[of]) else None for of in ("lo", "hi"))
+    """Return both ends in per cent of the published number; an open end is drawn OPEN_END away."""
+    low, high = (100 * row[end] / _reference(row) if _number(row[end]) else None for end in ("lo", "hi"))
     if low is None and high is None:
         return 100.0, 100.0
     return min(100.0, 100 - OPEN_END if low is None else low), max(100.0, 100 + OPEN_END if high is None else high)

@@ -1,4 +1,4 @@
-"""Peaks of data sheets beside bounds and simulation: the data sheet as a line, the models as marks."""
+"""Draws peak rates of data sheets as lines, with bounds and simulation as marks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Published against predicted, row by row: a mark each for bounds, queueing and simulation beside the printed number.
+"""Draws published and predicted numbers row by row: the published number, and marks for bounds, queueing, simulation.
 
-The printed number is drawn with its interval. Bounds are upper bounds; queueing is an estimate that may lie on either
-side of the truth, so nothing is drawn between the two.
+The published number is drawn with its interval. Bounds are upper bounds; queueing is an estimate that may be above or
+below the true value, so no line joins the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def comparison(
 ) -> go.Figure:
     """Return dot plots side by side, one for each panel; lines: rows of a cross-check (study.papers.tables.compared).
 
-    label: gives a row's name on the vertical axis. panels: (query that selects rows, title of the axis).
+    label: function that returns a row's name on the vertical axis. panels: (query that selects rows, axis title).
     rows: a table with columns key, label, verdict, point, lo, hi, bounds, queueing, simulated, ci95. title: of the
     figure.
     """
@@ -48,19 +48,21 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
     marks = {"bounds": ("line-ns", "upper bound"), "queueing": ("diamond-open", "queueing")}
     simulated = part.dropna(subset=["simulated"])
     half = [(float(pair[1]) - float(pair[0])) / 2 if isinstance(pair, tuple | list) else 0.0 for pair in part["ci95"]]
-    half = [h for h, known in zip(half, part["simulated"].notna(), strict=True) if known]
-    known, hidden = part[part["point"].notna()], simulated[simulated["role"] == "withheld"]
+    half = [
+        half_width for half_width, is_simulated in zip(half, part["simulated"].notna(), strict=True) if is_simulated
+    ]
+    published, withheld = part[part["point"].notna()], simulated[simulated["role"] == "withheld"]
     blind = part.dropna(subset=["frozen"])
     return [
         *(
             go.Scatter(
-                x=there[of], y=there["line"], mode="markers", name=name,
-                marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[of],
-                        "line": {"color": theme.ORIGIN_COLOURS[of], "width": 2}},
+                x=predicted[solver], y=predicted["line"], mode="markers", name=name,
+                marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[solver],
+                        "line": {"color": theme.ORIGIN_COLOURS[solver], "width": 2}},
                 hovertemplate=f"%{{y}}: %{{x:.4g}}<extra>{name}</extra>",
             )
-            for of, (symbol, name) in marks.items()
-            for there in [part.dropna(subset=[of])]
+            for solver, (symbol, name) in marks.items()
+            for predicted in [part.dropna(subset=[solver])]
         ),
         go.Scatter(
             x=simulated["simulated"], y=simulated["line"], mode="markers", name="simulated, 95 % interval",
@@ -71,7 +73,7 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
             "<br>%{customdata[0]}<extra></extra>",
         ),
         go.Scatter(
-            x=hidden["simulated"], y=hidden["line"], mode="markers", name=WITHHELD,
+            x=withheld["simulated"], y=withheld["line"], mode="markers", name=WITHHELD,
             hoverinfo="skip", marker=RING,
         ),
         go.Scatter(
@@ -79,8 +81,8 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
             hovertemplate="%{y}<br>predicted before the value was known: %{x:.4g}<extra></extra>",
         ),
         go.Scatter(
-            x=known["point"], y=known["line"], mode="markers", name="published",
-            customdata=known[["key", "role"]], error_x=interval(known, "point"),
+            x=published["point"], y=published["line"], mode="markers", name="published",
+            customdata=published[["key", "role"]], error_x=interval(published, "point"),
             marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             hovertemplate="%{y}<br>published: %{x:.4g} (%{customdata[1]})<br>%{customdata[0]}<extra></extra>",
         ),

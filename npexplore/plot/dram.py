@@ -1,4 +1,4 @@
-"""Commands of a DRAM controller over time, one lane for each bank; shares of time by what the data buses waited for."""
+"""Commands of a DRAM controller over time, one lane per bank; shares of time by the reason why the data bus waits."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: i
 
     Only the commands that the run kept can be drawn; raises ValueError if none of them is in the window.
     """
-    c = run.commands
-    inside = np.flatnonzero((c.seconds >= from_s) & (c.seconds < to_s) & (c.channel == channel))
+    kept = run.commands
+    inside = np.flatnonzero((kept.seconds >= from_s) & (kept.seconds < to_s) & (kept.channel == channel))
     if not len(inside):
         raise ValueError(f"a window of kept commands must contain at least one command, got {from_s!r} to {to_s!r} s")
     clock = run.device.t_ck
-    names = np.array(c.names)
+    names = np.array(kept.names)
     figure = go.Figure()
     for name, colour in COLOURS.items():
-        mine = inside[names[inside] == name]
-        if not len(mine):
+        of_name = inside[names[inside] == name]
+        if not len(of_name):
             continue
         clocks = {"ACT": run.device.row_clocks, "RD": run.device.column_clocks, "WR": run.device.column_clocks}
         figure.add_trace(
             go.Bar(
-                orientation="h", name=name, y=c.bank[mine], base=c.seconds[mine] * 1e9, width=0.8,
-                x=np.full(len(mine), clocks.get(name, run.device.close_clocks) * clock), marker={"color": colour},
-                customdata=np.column_stack([c.seconds[mine] * 1e9, c.row[mine]]),
+                orientation="h", name=name, y=kept.bank[of_name], base=kept.seconds[of_name] * 1e9, width=0.8,
+                x=np.full(len(of_name), clocks.get(name, run.device.close_clocks) * clock), marker={"color": colour},
+                customdata=np.column_stack([kept.seconds[of_name] * 1e9, kept.row[of_name]]),
                 hovertemplate=f"<b>{name}</b>, bank %{{y}}, row %{{customdata[1]}}<br>at %{{customdata[0]:.2f}} ns",
             )
         )  # fmt: skip
@@ -55,7 +55,7 @@ def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: i
 
 
 def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.Figure:
-    """Return the bandwidth that runs reached (GB/s), a line for each device, beside the data sheet's peak of its pins.
+    """Return the bandwidth that runs reached (GB/s), a row for each device, with the data sheet's peak of its pins.
 
     runs: by device and kind of accesses; each kind has its own colour and mark.
     """
@@ -67,12 +67,12 @@ def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.F
             hovertemplate="<b>%{y}</b><br>pins: %{x:.1f} GB/s<extra></extra>",
         )
     )  # fmt: skip
-    for k, kind in enumerate(dict.fromkeys(kind for _, kind in runs)):
-        mine = {name: run for (name, of), run in runs.items() if of == kind}
+    for number, kind in enumerate(dict.fromkeys(kind for _, kind in runs)):
+        of_kind = {name: run for (name, run_kind), run in runs.items() if run_kind == kind}
         figure.add_scatter(
-            x=[run.gbytes_per_s for run in mine.values()], y=list(mine), name=kind, mode="markers",
-            marker={"symbol": SYMBOLS[k % len(SYMBOLS)], "size": 12, "color": theme.COLORWAY[k]},
-            customdata=[run.binds for run in mine.values()],
+            x=[run.gbytes_per_s for run in of_kind.values()], y=list(of_kind), name=kind, mode="markers",
+            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 12, "color": theme.COLORWAY[number]},
+            customdata=[run.binds for run in of_kind.values()],
             hovertemplate=f"<b>%{{y}}</b>, {kind}<br>%{{x:.1f}} GB/s; %{{customdata}} binds<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="GB/s of one channel", rangemode="tozero").update_yaxes(autorange="reversed")
@@ -82,10 +82,10 @@ def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.F
 def shares(table: pd.DataFrame, *, title: str) -> go.Figure:
     """Return stacked bars of shares of time: a bar for each row of the table, a colour for each column."""
     figure = go.Figure()
-    shown = [name for name in table.columns if table[name].max() > 0.005]
-    for k, name in enumerate(shown):
-        colour = theme.PALE if name == "no access" else theme.COLORWAY[k % len(theme.COLORWAY)]
-        pattern = "/" if k >= len(theme.COLORWAY) else ""
+    visible = [name for name in table.columns if table[name].max() > 0.005]
+    for number, name in enumerate(visible):
+        colour = theme.PALE if name == "no access" else theme.COLORWAY[number % len(theme.COLORWAY)]
+        pattern = "/" if number >= len(theme.COLORWAY) else ""
         figure.add_trace(
             go.Bar(
                 orientation="h", name=name, y=list(table.index), x=table[name],

@@ -1,4 +1,4 @@
-"""Line drawings as SVG: boxes, text and arrows; the numbers shown are also kept as a table."""
+"""Line drawings as SVG: boxes, text and arrows; a table holds the numbers shown."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class Drawing:
     def arrow(
         self, *points: tuple[float, float], colour: str = theme.GREY, width: float = 1.6, both: bool = False
     ) -> None:
-        """Add a line through points with an arrowhead at its end (and, if wanted, at its start)."""
-        way = " ".join(f"{x:g},{y:g}" for x, y in points)
+        """Add a line through points with an arrowhead at its end (and, with `both`, at its start)."""
+        path = " ".join(f"{x:g},{y:g}" for x, y in points)
         heads = f' marker-end="url(#head{colour[1:]})"' + (f' marker-start="url(#tail{colour[1:]})"' if both else "")
-        self._parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{heads}/>')
+        self._parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{heads}/>')
 
     def block(
         self, x: float, y: float, width: float, height: float, lines: Sequence[str], *, load: float | None = None,
         tip: str = "",
     ) -> None:  # fmt: skip
-        """Add a box with a heading and lines below; its shade is the load (0..1), and a bar at its foot the same."""
+        """Add a box with a heading and lines below; its shade and a bar at its foot show the load (0 to 1)."""
         self.box(x, y, width, height, fill=shade(load or 0.0), tip=tip)
         top = y + height / 2 - 8.5 * (len(lines) - 1) + 4.5 - (4 if load is not None else 0)
-        for k, line in enumerate(lines):
-            self.text(x + width / 2, top + 17 * k, line, bold=k == 0, size=13 if k == 0 else 12)
+        for number, line in enumerate(lines):
+            self.text(x + width / 2, top + 17 * number, line, bold=number == 0, size=13 if number == 0 else 12)
         if load is not None:
             self.box(x + 8, y + height - 10, width - 16, 5, fill="white", stroke=theme.GREY, radius=2, stroke_width=0.6)
             self.box(
@@ -68,7 +68,7 @@ class Drawing:
             )
 
     def svg(self) -> str:
-        """Return the drawing."""
+        """Return the drawing as SVG."""
         width, height = self._size
         heads = "".join(
             f'<marker id="{name}{colour[1:]}" viewBox="0 0 8 8" refX="{at}" refY="4" markerWidth="7" markerHeight="7" '

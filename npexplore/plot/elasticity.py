@@ -1,4 +1,4 @@
-"""Elasticities as bars: per cent more throughput for one per cent more of a parameter."""
+"""Draws elasticities as bars: per cent of throughput gained for one per cent more of a parameter."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 def elasticities(sensitivities: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
-    """Return simulated elasticities with their noise, a colour for each named setting; only those above it."""
+    """Return the simulated elasticities above their noise, with error bars; a colour for each named setting."""
     largest: dict[str, float] = {}
     for changes in sensitivities.values():
-        for e in changes.found:
-            largest[e.knob] = max(largest.get(e.knob, 0.0), abs(e.elasticity))
+        for change in changes.found:
+            largest[change.knob] = max(largest.get(change.knob, 0.0), abs(change.elasticity))
     order = sorted(largest, key=largest.__getitem__)
     figure = go.Figure()
     for number, (name, changes) in enumerate(sensitivities.items()):
-        known = {e.knob: e for e in changes.found}
-        shown = [known[knob] for knob in order if knob in known]
+        by_knob = {e.knob: e for e in changes.found}
+        ordered = [by_knob[knob] for knob in order if knob in by_knob]
         figure.add_trace(
             go.Bar(
-                orientation="h", name=name, y=[e.knob for e in shown], x=[e.elasticity for e in shown],
-                error_x={"array": [e.noise or 0.0 for e in shown], "thickness": 1.2, "width": 3},
+                orientation="h", name=name, y=[e.knob for e in ordered], x=[e.elasticity for e in ordered],
+                error_x={"array": [e.noise or 0.0 for e in ordered], "thickness": 1.2, "width": 3},
                 marker_color=theme.COLORWAY[number],
                 customdata=[
-                    (f"{e.value:g} {e.unit}", e.kind, e.low, e.high, _gain(e.less), _gain(e.more)) for e in shown
+                    (f"{e.value:g} {e.unit}", e.kind, e.low, e.high, _gain(e.less), _gain(e.more)) for e in ordered
                 ],
                 hovertemplate="<b>%{y}</b> = %{customdata[0]} (%{customdata[1]})<br>"
                 "throughput: 1 % less gains %{customdata[4]}, 1 % more gains %{customdata[5]}"

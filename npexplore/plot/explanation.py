@@ -1,4 +1,4 @@
-"""An explanation as one picture: ceilings of all resources, how busy they are, what single changes would gain."""
+"""Draws an explanation: ceilings of all resources, their utilization, and the gains of single changes."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ MAX_BARS = 12  # bars in a panel
 
 
 def explanation_figure(e: Findings) -> go.Figure:
-    """Return up to three panels side by side; a panel is left out if its solver refused or was not asked."""
-    room, best = e.headroom, e.best
-    tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
+    """Return up to three panels side by side; a panel without an answer of its solver is left out."""
+    headroom, best = e.headroom, e.best
+    changes = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
     panels = [
-        name for name, there in (
-            ("Reached of the ceiling (Gb/s)", room is not None), ("Share of time busy", bool(best.utilization)),
-            ("Gain by a single change", bool(tried)),
-        ) if there
+        name for name, is_available in (
+            ("Reached of the ceiling (Gb/s)", headroom is not None), ("Share of time busy", bool(best.utilization)),
+            ("Gain by a single change", bool(changes)),
+        ) if is_available
     ]  # fmt: skip
     figure = make_subplots(1, max(len(panels), 1), subplot_titles=panels, horizontal_spacing=0.16)
     rows = 1
     for column, name in enumerate(panels, start=1):
-        if name.startswith("Reached") and room is not None:
-            rows = max(rows, _ceilings(figure, column, room.ceilings, best.bottleneck, best.throughput_bps))
+        if name.startswith("Reached") and headroom is not None:
+            rows = max(rows, _ceilings(figure, column, headroom.ceilings, best.bottleneck, best.throughput_bps))
         elif name.startswith("Share"):
             rows = max(rows, _busy(figure, column, e))
         else:
-            rows = max(rows, _gains(figure, column, tried))
+            rows = max(rows, _gains(figure, column, changes))
     title = f"{e.design} under {e.workload.name}: {best.throughput_bps / 1e9:.4g} Gb/s, {best.bottleneck} binds"
     return with_layout(figure, title, 190 + 26 * rows).update_layout(barmode="stack", legend_traceorder="normal")
 
 
 def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottleneck: str, reached: float) -> int:
-    shown = list(ceilings.items())[:MAX_BARS][::-1]
-    names = [f"{name} {number(bps / 1e9, 3)}" for name, bps in shown]
+    bars = list(ceilings.items())[:MAX_BARS][::-1]
+    names = [f"{name} {number(bps / 1e9, 3)}" for name, bps in bars]
     figure.add_trace(
         go.Bar(
-            orientation="h", x=[reached / bps for _, bps in shown], y=names, showlegend=False,
-            marker_color=[theme.VERMILION if name == bottleneck else theme.BLUE for name, _ in shown],
+            orientation="h", x=[reached / bps for _, bps in bars], y=names, showlegend=False,
+            marker_color=[theme.VERMILION if name == bottleneck else theme.BLUE for name, _ in bars],
             hovertemplate="%{y} Gb/s: %{x:.1%} of it is reached<extra></extra>",
         ),
         1, column,
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.02], tickformat=".0%", col=column)
-    return len(shown)
+    return len(bars)
 
 
 def _busy(figure: go.Figure, column: int, e: Findings) -> int:

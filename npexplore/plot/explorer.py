@@ -1,6 +1,6 @@
-"""Curves of a sweep with a slider for each knob: live in a notebook, and still a figure with one slider on a page.
+"""Curves of a sweep with a slider for each knob: interactive in a notebook, a figure with one slider on a page.
 
-All points are computed beforehand; moving a slider only chooses which of them are drawn.
+All points are computed beforehand; moving a slider only selects the points to draw.
 """
 
 from __future__ import annotations
@@ -58,15 +58,17 @@ class Explorer:
                 raise UnknownNameError(f"start of knob {knob}", str(value), map(str, self.values.get(knob, [])))
 
     def lines(self, chosen: Mapping[str, Any]) -> tuple[list[list[Any]], list[list[float | None]]]:
-        """Return (x, y) of every line at a combination of knobs; a line without points is empty, NaN None."""
+        """Return (x, y) of every line at a combination of knobs; a line without points is empty; NaN becomes None."""
         part = self.table
         for knob, value in chosen.items():
             part = part[part[knob] == value]
         parts = [part[part[self.series] == name] for name in self.names] if self.series else [part]
-        return [list(one[self.x]) for one in parts], [[None if y != y else y for y in one[self.y]] for one in parts]
+        return [list(line[self.x]) for line in parts], [
+            [None if value != value else value for value in line[self.y]] for line in parts
+        ]
 
     def figure(self) -> go.Figure:
-        """Return the curves at the start, with a slider for the first knob that needs no kernel."""
+        """Return the curves at the start, with a slider for the first knob, which needs no kernel."""
         figure = self._drawn(go.Figure())
         knob, values = next(iter(self.values.items()))
         steps = []
@@ -101,8 +103,8 @@ class Explorer:
         def redraw(_: Any) -> None:
             xs, ys = self.lines({knob: slider.value for knob, slider in sliders.items()})
             with figure.batch_update():
-                for trace, one_x, one_y in zip(figure.data, xs, ys, strict=True):
-                    trace.x, trace.y = one_x, one_y
+                for trace, line_x, line_y in zip(figure.data, xs, ys, strict=True):
+                    trace.x, trace.y = line_x, line_y
 
         for slider in sliders.values():
             slider.observe(redraw, names="value")
@@ -110,9 +112,9 @@ class Explorer:
 
     def _drawn(self, figure: go.Figure) -> go.Figure:
         title, x_title, y_title = self.titles
-        for k, (name, one_x, one_y) in enumerate(zip(self.names, *self.lines(self.start), strict=True)):
-            mark = {"symbol": SYMBOLS[k % len(SYMBOLS)]}
-            figure.add_scatter(x=one_x, y=one_y, name=str(name), mode="lines+markers", marker=mark)
+        for number, (name, line_x, line_y) in enumerate(zip(self.names, *self.lines(self.start), strict=True)):
+            mark = {"symbol": SYMBOLS[number % len(SYMBOLS)]}
+            figure.add_scatter(x=line_x, y=line_y, name=str(name), mode="lines+markers", marker=mark)
         highest = float(self.table[self.y].max())
         figure.update_layout(
             title=title, template=theme.TEMPLATE, xaxis_title=x_title, yaxis_title=y_title,
@@ -124,7 +126,7 @@ class Explorer:
         return figure
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return the figure and, if widgets are installed, the interactive form; the viewer shows the one it can."""
+        """Return the figure and, if widgets are installed, the interactive form; the viewer chooses one."""
         import json
 
         bundle: dict[str, Any] = {FIGURE: json.loads(self.figure().to_json())}

@@ -16,27 +16,27 @@ from npexplore.plot.line_plots import with_layout
 if TYPE_CHECKING:
     import pandas as pd
 
-CALLS = "#fdeadd"  # behind steps that call accelerators
+CALLS = "#fdeadd"  # fill of steps that call accelerators
 COLUMNS: Mapping[str, int] = {"mpls": 0, "ipv4": 1, "ipv6": 2}
 ROWS = ("extract", "check", "lookup", "modify")
 
 
 def program(calls: Mapping[str, Sequence[str]], pieces: Mapping[str, int], data: pd.DataFrame) -> Drawing:
-    """Return the router's steps and jumps (Fig. 1). calls, pieces: by step, accelerators and steps after splitting."""
+    """Return the router's steps and jumps (Fig. 1). calls, pieces: step -> accelerators, steps after splitting."""
     d = Drawing(920, 610, data, label="Steps of the router program for IPv4, IPv6 and MPLS")
 
     def box(name: str, x: float, y: float) -> None:
         calls_text = ", ".join(calls.get(name, ())) or "computes"
-        many = f" ({pieces[name]} steps)" if pieces.get(name, 1) > 1 else ""
+        steps_text = f" ({pieces[name]} steps)" if pieces.get(name, 1) > 1 else ""
         d.box(x - 92, y - 24, 184, 48, fill=CALLS if calls.get(name) else "white", tip=name)
-        d.text(x, y - 3, name + many, bold=True)
+        d.text(x, y - 3, name + steps_text, bold=True)
         d.text(x, y + 14, calls_text, size=12)
 
     places: dict[str, tuple[float, float]] = {"dispatch": (460, 36), "ethernet": (460, 116)}
     for protocol, column in COLUMNS.items():
         steps = [row for row in ROWS if f"{protocol}_{row}" in pieces]
-        for k, row in enumerate(steps):
-            places[f"{protocol}_{row}"] = (150 + 310 * column, 206 + (80 if len(steps) > 3 else 107) * k)
+        for number, row in enumerate(steps):
+            places[f"{protocol}_{row}"] = (150 + 310 * column, 206 + (80 if len(steps) > 3 else 107) * number)
     places |= {"control": (150, 560), "emit": (460, 560), "exception": (770, 560)}
     d.arrow((460, 61), (460, 91))
     for protocol, column in COLUMNS.items():
@@ -46,11 +46,11 @@ def program(calls: Mapping[str, Sequence[str]], pieces: Mapping[str, int], data:
         for (_, above), (_, below) in itertools.pairwise(column_steps):
             d.arrow((x, above + 25), (x, below - 25))
         d.arrow((x, column_steps[-1][1] + 25), (x, 504), (460, 504), (460, 535), colour=theme.BLUE)
-    first, last = places["mpls_extract"][1], places["mpls_modify"][1]
-    d.arrow((58, last), (26, last), (26, first), (57, first), colour=theme.VERMILION, width=2)
-    d.text(34, first - 34, "next label", size=11, anchor="start", colour=theme.VERMILION)
-    d.arrow((243, last), (304, last), (304, 206), (367, 206), colour=theme.VERMILION)
-    d.text(252, last - 10, "last one popped", size=11, anchor="start", colour=theme.VERMILION)
+    first_y, last_y = places["mpls_extract"][1], places["mpls_modify"][1]
+    d.arrow((58, last_y), (26, last_y), (26, first_y), (57, first_y), colour=theme.VERMILION, width=2)
+    d.text(34, first_y - 34, "next label", size=11, anchor="start", colour=theme.VERMILION)
+    d.arrow((243, last_y), (304, last_y), (304, 206), (367, 206), colour=theme.VERMILION)
+    d.text(252, last_y - 10, "last one popped", size=11, anchor="start", colour=theme.VERMILION)
     for name, place in places.items():
         box(name, *place)
     d.text(860, 520, "any step may go to exception or control", size=11, anchor="end", colour=theme.GREY)
@@ -66,16 +66,16 @@ def flow(
     """
     width = 190
     d = Drawing(40 + width * len(stages), 190 if back else 150, data, label=label)
-    for k, (head, lines) in enumerate(stages):
-        x = 20 + width * k
+    for number, (head, lines) in enumerate(stages):
+        x = 20 + width * number
         d.block(x, 20, width - 34, 104, [head, *lines])
-        if k:
+        if number:
             d.arrow((x - 33, 72), (x - 1, 72))
     if back:
-        left = 20 + (width - 34) / 2
-        right = left + width * range(len(stages))[back_from]
-        d.arrow((right, 125), (right, 165), (left, 165), (left, 125), colour=theme.BLUE)
-        d.text((left + right) / 2, 158, back, size=12, colour=theme.BLUE)
+        first_x = 20 + (width - 34) / 2
+        back_x = first_x + width * range(len(stages))[back_from]
+        d.arrow((back_x, 125), (back_x, 165), (first_x, 165), (first_x, 125), colour=theme.BLUE)
+        d.text((first_x + back_x) / 2, 158, back, size=12, colour=theme.BLUE)
     return d
 
 
@@ -88,11 +88,11 @@ def architecture(facts: Any, busy: Mapping[str, float], data: pd.DataFrame) -> D
     d.arrow((141, 82), (199, 82))
     d.arrow((75, 125), (75, 279))
     d.text(92, 205, "body", size=11, anchor="start")
-    for k in range(3):
-        y = 20 + 118 * k
-        name = f"cluster {k + 1}" if k < 2 else f"cluster {facts.clusters}"
+    for number in range(3):
+        y = 20 + 118 * number
+        name = f"cluster {number + 1}" if number < 2 else f"cluster {facts.clusters}"
         d.box(370, y, 300, 104, fill="#f6f8fa")
-        if k == 2:
+        if number == 2:
             d.text(520, y - 4, f"{facts.clusters} clusters in all", size=10, colour=theme.GREY)
         d.text(520, y + 17, name, bold=True, size=12)
         d.block(380, y + 26, 62, 66, ["FIFO", f"{facts.fifo_packets}"])
@@ -114,10 +114,10 @@ def lookup(levels: Sequence[int], facts: Any, data: pd.DataFrame) -> Drawing:
     step = 200
     d = Drawing(300 + step * len(levels), 250, data, label="Trie lookup as a pipeline over one memory channel")
     d.block(10, 50, 130, 70, ["Requests", facts.global_arbiter + " arbiter"])
-    for k, bits in enumerate(levels):
-        x = 190 + step * k
-        d.block(x, 50, 140, 70, [f"level {k + 1}", f"{bits} bits, stop at a leaf"])
-        d.arrow((x - 49 if k == 0 else x - 59, 85), (x - 1, 85))
+    for number, bits in enumerate(levels):
+        x = 190 + step * number
+        d.block(x, 50, 140, 70, [f"level {number + 1}", f"{bits} bits, stop at a leaf"])
+        d.arrow((x - 49 if number == 0 else x - 59, 85), (x - 1, 85))
         d.arrow((x + 70, 121), (x + 70, 169), both=True, colour=theme.BLUE)
     end = 190 + step * len(levels)
     d.arrow((end - 59, 85), (end - 1, 85))
@@ -133,11 +133,11 @@ def lookup(levels: Sequence[int], facts: Any, data: pd.DataFrame) -> Drawing:
 def rates(table: pd.DataFrame, *, title: str, source: float, names: Mapping[str, str]) -> go.Figure:
     """Return rates as maps: configurations by traffic, one map without and one with flow counting (Figs. 9, 10)."""
     panels = {"off": "without flow counting", "on": "with flow counting"}
-    shown = [name for name in panels if name in set(table["flow_counting"])]
+    present = [name for name in panels if name in set(table["flow_counting"])]
     figure = make_subplots(
-        1, len(shown), shared_yaxes=True, subplot_titles=[panels[n] for n in shown], horizontal_spacing=0.03
+        1, len(present), shared_yaxes=True, subplot_titles=[panels[name] for name in present], horizontal_spacing=0.03
     )
-    for column, name in enumerate(shown, start=1):
+    for column, name in enumerate(present, start=1):
         part = table[table["flow_counting"] == name]
         grid = part.pivot_table("mpps", "configuration", "traffic", sort=False)
         limit = part.pivot_table("bottleneck", "configuration", "traffic", aggfunc="first", sort=False)
@@ -147,7 +147,7 @@ def rates(table: pd.DataFrame, *, title: str, source: float, names: Mapping[str,
                 colorscale=[[0, "#b2182b"], [0.7, "#fddbc7"], [0.97, "#f7f7f7"], [1, "#92c5de"]],
                 text=grid.to_numpy(), texttemplate="%{text:.0f}", customdata=limit.to_numpy(),
                 hovertemplate="%{y}, %{x}: %{z:.1f} Mpps<br>limited by %{customdata}<extra></extra>",
-                showscale=column == len(shown), colorbar={"title": "Mpps"},
+                showscale=column == len(present), colorbar={"title": "Mpps"},
             ),
             1, column,
         )  # fmt: skip
@@ -181,7 +181,7 @@ def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str,
     for number, (built, part) in enumerate(table.groupby("built", sort=False)):
         figure.add_trace(
             go.Bar(
-                x=[names.get(t, t) for t in part["traffic"]], y=part["channels"], name=str(built),
+                x=[names.get(traffic, traffic) for traffic in part["traffic"]], y=part["channels"], name=str(built),
                 marker_color=theme.COLORWAY[number], customdata=part[["reads"]], text=part["channels"],
                 texttemplate="%{text:.1f}", textposition="outside",
                 hovertemplate=f"%{{x}}, {built}: %{{y:.2f}} channels, %{{customdata[0]:.2f}} reads<extra></extra>",
@@ -197,11 +197,11 @@ def admitted(table: pd.DataFrame, chosen: tuple[float, float], *, title: str) ->
     """Return a map of how many claims hold, by cycles per step and lookup delay; a ring marks the model's values."""
     grid = table.pivot_table("right", "lookup_cycles", "cycles_per_step")
     wrong = table.pivot_table("wrong", "lookup_cycles", "cycles_per_step", aggfunc="first")
-    most = int(table["claims"].iloc[0])
+    claims = int(table["claims"].iloc[0])
     figure = go.Figure(
         go.Heatmap(
             z=grid.to_numpy(), x=list(grid.columns), y=list(grid.index), colorscale="Blues", text=grid.to_numpy(),
-            texttemplate="%{text:.0f}", customdata=wrong.to_numpy(), colorbar={"title": f"of {most}"},
+            texttemplate="%{text:.0f}", customdata=wrong.to_numpy(), colorbar={"title": f"of {claims}"},
             hovertemplate="%{x} cycles a step, lookup %{y}: %{z} right<br>wrong: %{customdata}<extra></extra>",
         )
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Hardware drawn: the graph of an expression, signals over cycles, LUTs of engines by threads."""
+"""Draws hardware: the graph of an expression, signals over cycles, LUTs of engines by threads."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "and": "and", "or": "or", "xor": "xor", "eq": "=", "lt": "<"}
 WIDE, GAP, ROW = 236, 40, 84
 HIGH, LANE = 0.62, 1.0
-CYCLE_WIDTH = 45  # pixels, on a phone: a step's name has room
+CYCLE_WIDTH = 45  # least pixels of a cycle, so that names of steps fit on a narrow screen
 WORD_SIZE = 10  # pixels, of letters
 
 
 def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names: Mapping[str, str]) -> Drawing:
-    """Return a graph of the operations that lead to a node at the bottom; arrows go from a value to its users.
+    """Return a graph of the operations that compute a node, which is at the bottom; arrows go from values to users.
 
-    names: what inputs are called in the picture. Constants and inputs are written inside the operations that use them.
+    names: input -> its name in the drawing. Constants and inputs are written inside the operations that use them.
     """
     under = [at for at in graph.under([root]) if graph.nodes[at].op not in ("const", "input")]
     depth: dict[int, int] = {}
     for at in under:
-        depth[at] = 1 + max((depth[one] for one in graph.nodes[at].args if one in depth), default=-1)
+        depth[at] = 1 + max((depth[operand] for operand in graph.nodes[at].args if operand in depth), default=-1)
     users: dict[int, int] = {}
     for at in under:
-        for one in graph.nodes[at].args:
-            if one in depth:
-                users[one] = min(users.get(one, depth[at]), depth[at])
-    level = {at: users[at] - 1 if at in users else depth[at] for at in under}  # as near to its user as it can be
-    rows = [[at for at in under if level[at] == k] for k in range(max(level.values()) + 1)]
-    for y in range(len(rows) - 2, -1, -1):  # each above those who use it, in the order in which they do
-        below = [one for at in rows[y + 1] for one in graph.nodes[at].args]
+        for operand in graph.nodes[at].args:
+            if operand in depth:
+                users[operand] = min(users.get(operand, depth[at]), depth[at])
+    level = {at: users[at] - 1 if at in users else depth[at] for at in under}  # directly above its highest user
+    rows = [[at for at in under if level[at] == row_number] for row_number in range(max(level.values()) + 1)]
+    for y in range(len(rows) - 2, -1, -1):  # sort a row by the order of its users in the row below
+        below = [operand for at in rows[y + 1] for operand in graph.nodes[at].args]
         rows[y].sort(key=lambda at: below.index(at) if at in below else len(below))
     width = max(len(row) for row in rows) * (WIDE + GAP) + GAP
     place = {
@@ -49,10 +49,10 @@ def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names
     }  # fmt: skip
     d = Drawing(width, ROW * len(rows), data, label=label)
     for at in under:
-        inside = [one for one in graph.nodes[at].args if one in place]
-        for k, one in enumerate(inside):
-            (x, y), (to, top) = place[one], place[at]
-            d.arrow((x + WIDE / 2, y + 44), (to + WIDE * (k + 1) / (len(inside) + 1), top - 2))
+        operands = [operand for operand in graph.nodes[at].args if operand in place]
+        for k, operand in enumerate(operands):
+            (x, y), (user_x, user_top) = place[operand], place[at]
+            d.arrow((x + WIDE / 2, y + 44), (user_x + WIDE * (k + 1) / (len(operands) + 1), user_top - 2))
     for at, (x, y) in place.items():
         node = graph.nodes[at]
         d.box(x, y, WIDE, 42, fill="#eef4fa", tip=f"{node.lo} to {node.hi}")
@@ -63,8 +63,8 @@ def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names
 
 def _words(graph: Graph, node: Node, names: Mapping[str, str]) -> str:
     operands = [
-        str(one.value) if one.op == "const" else names.get(one.value, str(one.value)) if one.op == "input" else "·"
-        for one in (graph.nodes[at] for at in node.args)
+        str(arg.value) if arg.op == "const" else names.get(arg.value, str(arg.value)) if arg.op == "input" else "·"
+        for arg in (graph.nodes[at] for at in node.args)
     ]
     if node.op == "mux":
         return f"if {operands[0]}: {operands[1]} else {operands[2]}"
@@ -79,31 +79,31 @@ def waveform(
 ) -> go.Figure:  # fmt: skip
     """Return signals over cycles, a lane each. lanes: signal name -> label; words: text for a signal's values.
 
-    A signal of one bit is a line, high or low; one with words is a row of boxes, each as long as its value stays.
+    A signal of one bit is a line, high or low; a signal with words is a row of boxes, one for each run of equal values.
     """
     figure = go.Figure()
     cycles = len(next(iter(signals.values())))
-    for k, (name, lane) in enumerate(lanes.items()):
-        values, foot = signals[name], -k * LANE
-        colour = theme.COLORWAY[k % len(theme.COLORWAY)]
+    for number, (name, label) in enumerate(lanes.items()):
+        values, bottom = signals[name], -number * LANE
+        colour = theme.COLORWAY[number % len(theme.COLORWAY)]
         if name in words:
             for start, end in _stretches(values):
                 word = words[name].get(values[start], "")
                 if not word:
                     continue
                 figure.add_shape(
-                    type="rect", x0=start, x1=end, y0=foot, y1=foot + HIGH, line={"color": colour, "width": 1.4},
+                    type="rect", x0=start, x1=end, y0=bottom, y1=bottom + HIGH, line={"color": colour, "width": 1.4},
                     fillcolor=theme.PALE,
                 )  # fmt: skip
                 figure.add_annotation(
-                    x=(start + end) / 2, y=foot + HIGH / 2, text=word, showarrow=False,
+                    x=(start + end) / 2, y=bottom + HIGH / 2, text=word, showarrow=False,
                 )  # fmt: skip
-        levels = [foot + HIGH * (value > 0) for value in values]
+        levels = [bottom + HIGH * (value > 0) for value in values]
         figure.add_scatter(
-            x=list(range(cycles + 1)), y=[*levels, levels[-1]], name=lane, mode="lines", line_shape="hv",
+            x=list(range(cycles + 1)), y=[*levels, levels[-1]], name=label, mode="lines", line_shape="hv",
             line={"color": colour, "width": 0 if name in words else 2}, showlegend=False,
             customdata=[words.get(name, {}).get(value, value) for value in (*values, values[-1])],
-            hovertemplate=f"<b>{lane}</b><br>cycle %{{x}}: %{{customdata}}<extra></extra>",
+            hovertemplate=f"<b>{label}</b><br>cycle %{{x}}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="cycle", range=[0, cycles], dtick=2)
     figure.update_yaxes(
@@ -115,23 +115,23 @@ def waveform(
 
 
 def _stretches(values: Sequence[int]) -> list[tuple[int, int]]:
-    starts = [k for k in range(len(values)) if not k or values[k] != values[k - 1]]
+    starts = [cycle for cycle in range(len(values)) if not cycle or values[cycle] != values[cycle - 1]]
     return list(zip(starts, [*starts[1:], len(values)], strict=True))
 
 
 def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
-    """Return LUTs of an engine by threads, a curve each: columns threads and luts, low and high where tools differ."""
+    """Return LUTs of an engine over threads, a curve per table: columns threads, luts; low, high if tools differ."""
     figure = go.Figure()
-    for k, (name, table) in enumerate(curves.items()):
+    for number, (name, table) in enumerate(curves.items()):
         spread = {
             "array": table.high - table.luts, "arrayminus": table.luts - table.low, "thickness": 5, "width": 0
         } if "low" in table else None  # fmt: skip
         printed = name.startswith("printed")
-        colour = theme.ORIGIN_COLOURS["published"] if printed else theme.COLORWAY[k]
+        colour = theme.ORIGIN_COLOURS["published"] if printed else theme.COLORWAY[number]
         figure.add_scatter(
             x=table.threads, y=table.luts, name=name, mode="lines+markers", error_y=spread,
             line={"color": colour, "dash": "dash" if printed else "solid"},
-            marker={"symbol": SYMBOLS[k % len(SYMBOLS)], "size": 10},
+            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 10},
             hovertemplate=f"<b>{name}</b><br>%{{x}} threads: %{{y:,.0f}} LUTs<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="threads of an engine", dtick=1)
@@ -142,30 +142,31 @@ def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
 def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, title: str) -> go.Figure:
     """Return predicted shares of a device's LUTs in per cent of the printed ones, one line per row of the ledger.
 
-    records: dicts with key, published, unfitted (low and high), scaled; names: labels by key, in the order drawn.
+    records: dicts with key, published, unfitted (low and high), scaled; names: key -> label, in drawing order.
     """
-    by_key = {one["key"]: one for one in records}
+    by_key = {row["key"]: row for row in records}
     chosen = [{**by_key[key], "line": f"{name}: <b>{by_key[key]['published']:g} %</b>"} for key, name in names.items()]
-    lines = [one["line"] for one in chosen]
+    lines = [row["line"] for row in chosen]
     figure = go.Figure(
         go.Scatter(
             x=[100.0] * len(chosen), y=lines, name="published", mode="markers",
             marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
-            customdata=[one["key"] for one in chosen], hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+            customdata=[row["key"] for row in chosen], hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         )
     )  # fmt: skip
     drawn = {"unfitted": ("unfitted", "circle", theme.BLUE),
              "scaled": ("with one scale from one cell", "diamond-open", theme.VERMILION)}  # fmt: skip
-    for of, (label, symbol, colour) in drawn.items():
+    for column, (label, symbol, colour) in drawn.items():
         spread = {
-            "array": [100 * (one["high"] - one[of]) / one["published"] for one in chosen],
-            "arrayminus": [100 * (one[of] - one["low"]) / one["published"] for one in chosen],
+            "array": [100 * (row["high"] - row[column]) / row["published"] for row in chosen],
+            "arrayminus": [100 * (row[column] - row["low"]) / row["published"] for row in chosen],
             "thickness": 6, "width": 0,
-        } if of == "unfitted" else None  # fmt: skip
+        } if column == "unfitted" else None  # fmt: skip
         figure.add_scatter(
-            x=[100 * one[of] / one["published"] for one in chosen], y=lines, name=label, mode="markers", error_x=spread,
+            x=[100 * row[column] / row["published"] for row in chosen], y=lines, name=label, mode="markers",
+            error_x=spread,
             marker={"symbol": symbol, "size": 11, "color": colour, "line": {"color": colour, "width": 2}},
-            customdata=[one[of] for one in chosen],
+            customdata=[row[column] for row in chosen],
             hovertemplate=f"{label}: %{{customdata:.0f}} % of the device<br>%{{y}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")

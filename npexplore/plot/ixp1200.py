@@ -1,4 +1,4 @@
-"""Pictures of the IXP1200: hardware, a packet's way, threads on engines, test bed (Figs. 1, 2, 3, 5), bottlenecks."""
+"""Drawings of the IXP1200: hardware, path of a packet, threads on engines, test bed (Figs. 1, 2, 3, 5), bottlenecks."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ SHADES = ("#E5E7EB", theme.ORANGE, theme.VERMILION, theme.SKY)
 
 
 def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
-    """Return the block drawing of Fig. 1: each block's demand of a packet, shaded by its load.
+    """Return the block diagram of Fig. 1: each block shows its demand per packet, shaded by its load.
 
-    The load is that at the machine's upper bound; two engines or directions in a block are added up.
+    The load is at the machine's upper bound; a block of two engines or directions shows their sum.
 
     demands: table of study.papers.tables.demands. facts: the design's parameters.
     """
     d = Drawing(940, 460, demands, label="IXP1200 block drawing: StrongARM, microengines, memory units, IX bus")
-    known = demands.set_index("server")
+    by_server = demands.set_index("server")
 
     def block(x: float, y: float, w: float, h: float, servers: Sequence[str], *lines: str) -> None:
-        rows = known.loc[[name for name in servers if name in known.index]]
+        rows = by_server.loc[[name for name in servers if name in by_server.index]]
         if rows.empty:
             d.block(x, y, w, h, lines)
             return
         demand_text = f"{rows['ns_per_packet'].sum():,.0f} ns a packet"
-        full = f"full at {rows['ceiling_mpps'].min():.3g} Mpps"
-        tip = f"{', '.join(rows.index)}: {demand_text} in {rows['visits'].sum():.3g} visits; {full}"
+        full_text = f"full at {rows['ceiling_mpps'].min():.3g} Mpps"
+        tip = f"{', '.join(rows.index)}: {demand_text} in {rows['visits'].sum():.3g} visits; {full_text}"
         d.block(x, y, w, h, [*lines, demand_text], load=float(rows["load"].max()), tip=tip)
 
     d.box(230, 30, 480, 400, fill="#fafbfc", dash="6 4", radius=12)
@@ -73,18 +73,18 @@ STEPS = (
     ("enqueue", "descriptor, SDRAM"), ("schedule", "choose transmitter"), ("dequeue", "weighted DRR"),
     ("TFIFO", "MP by MP"), ("MAC", "line out"),
 )  # fmt: skip
-ADDED = {"classify", "police", "mark", "schedule", "dequeue", "enqueue"}  # by DiffServ to plain forwarding
+ADDED = {"classify", "police", "mark", "schedule", "dequeue", "enqueue"}  # steps that DiffServ adds to forwarding
 
 
 def flow(data: pd.DataFrame) -> Drawing:
-    """Return the path of a packet (Fig. 2); steps that DiffServ adds are shaded. data: the table beside the picture."""
+    """Return the path of a packet (Fig. 2); steps that DiffServ adds are shaded. data: the table shown."""
     d = Drawing(940, 250, data, label="Way of a packet through receiver, scheduler and transmitter")
-    for k, (name, what) in enumerate(STEPS):
-        row, column = divmod(k, 6)
+    for number, (name, detail) in enumerate(STEPS):
+        row, column = divmod(number, 6)
         x, y = 20 + 153 * column, 50 + 110 * row
         d.box(x, y, 130, 58, fill="#fdf3d8" if name in ADDED else "white", stroke=theme.GREY)
         d.text(x + 65, y + 25, name, bold=True)
-        d.text(x + 65, y + 44, what, size=11)
+        d.text(x + 65, y + 44, detail, size=11)
         if column < 5:
             d.arrow((x + 132, y + 29), (x + 151, y + 29))
     d.arrow((850, 110), (850, 134), (85, 134), (85, 158))
@@ -95,7 +95,7 @@ def flow(data: pd.DataFrame) -> Drawing:
 
 
 def roles(data: pd.DataFrame, facts: Any) -> Drawing:
-    """Return the roles of the engines (Fig. 3): their four threads and how much control store they use."""
+    """Return the roles of the engines (Fig. 3): their four threads and the control store that they use."""
     d = Drawing(940, 250, data, label="Roles of the threads on six microengines")
     size = {"receiver": facts.code_receiver, "transmitter": facts.code_transmitter, "scheduler": facts.code_scheduler}
     groups = [("fast Ethernet", 1, ["receiver"] * 4), ("fast Ethernet", 2, ["receiver"] * 4),
@@ -103,14 +103,14 @@ def roles(data: pd.DataFrame, facts: Any) -> Drawing:
               ("fast Ethernet", 5, ["transmitter"] * 3 + ["scheduler"]),
               ("gigabit", 6, ["transmitter"] * 3 + ["scheduler"])]  # fmt: skip
     fills = {"receiver": "#d6e8f5", "transmitter": "#fde3cf", "scheduler": "#d9f0e6"}
-    for k, (group, engine, threads) in enumerate(groups):
-        x = 20 + 153 * k
+    for number, (group, engine, threads) in enumerate(groups):
+        x = 20 + 153 * number
         d.box(x, 30, 140, 200, fill="#fafbfc")
         d.text(x + 70, 50, f"Microengine {engine}", bold=True)
         d.text(x + 70, 66, group, size=11, colour=theme.GREY)
-        for n, role in enumerate(threads):
-            d.box(x + 10, 76 + 27 * n, 120, 22, fill=fills[role])
-            d.text(x + 70, 92 + 27 * n, role, size=12)
+        for slot, role in enumerate(threads):
+            d.box(x + 10, 76 + 27 * slot, 120, 22, fill=fills[role])
+            d.text(x + 70, 92 + 27 * slot, role, size=12)
         used = sum(size[role] for role in dict.fromkeys(threads))
         d.text(x + 70, 204, f"{used} of {facts.control_store}", size=12)
         d.text(x + 70, 219, "instructions", size=11, colour=theme.GREY)
@@ -118,7 +118,7 @@ def roles(data: pd.DataFrame, facts: Any) -> Drawing:
 
 
 def test_bed(data: pd.DataFrame) -> Drawing:
-    """Return the benchmark environment (Fig. 5)."""
+    """Return the test bed (Fig. 5)."""
     d = Drawing(720, 160, data, label="Test bed: host PC, IXP1200, traffic generator")
     d.block(20, 50, 160, 70, ["Host PC", "loads programs, controls"])
     d.block(280, 50, 160, 70, ["IXP1200", "router under test"])
@@ -132,7 +132,7 @@ def test_bed(data: pd.DataFrame) -> Drawing:
 
 
 def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Return a map of the bottleneck: threads across, rules down, colour for the full resource, shares as text.
+    """Return a map of the bottleneck: threads across, rules down, a colour per bottleneck, utilization as text.
 
     table: columns of study.papers.ixp1200.performance.over_threads.
     """
@@ -153,7 +153,7 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
             z=[[BINDING[cells.loc[(n, c), "binds"]] for c in columns] for n in rules],
             zmin=-0.5, zmax=3.5, xgap=3, ygap=3, text=text, texttemplate="%{text}", textfont={"size": 13},
             hovertemplate="%{x}, %{y}<br>%{text}<extra></extra>",
-            colorscale=[[edge / 4, SHADES[k]] for k in range(4) for edge in (k, k + 1)],
+            colorscale=[[edge / 4, SHADES[shade]] for shade in range(4) for edge in (shade, shade + 1)],
             colorbar={"tickvals": [0, 1, 2, 3], "ticktext": ["waiting for<br>memory", "engines", "both", "SRAM"]},
         )
     )  # fmt: skip
@@ -167,12 +167,12 @@ def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
 
     table: of study.papers.ixp1200.remedies.remedies.
     """
-    wanted = list(table["rules"].unique())
-    names = ["1 rule" if n == 1 else f"{n} rules" for n in wanted]
-    ranked = table[table["rules"] == wanted[-1]].sort_values("throughput_mbps")["remedy"].tolist()
-    figure = make_subplots(1, len(wanted), shared_yaxes=True, subplot_titles=names, horizontal_spacing=0.08)
-    for column, n in enumerate(wanted, start=1):
-        rows = table[table["rules"] == n]
+    rule_counts = list(table["rules"].unique())
+    names = ["1 rule" if count == 1 else f"{count} rules" for count in rule_counts]
+    ranked = table[table["rules"] == rule_counts[-1]].sort_values("throughput_mbps")["remedy"].tolist()
+    figure = make_subplots(1, len(rule_counts), shared_yaxes=True, subplot_titles=names, horizontal_spacing=0.08)
+    for column, count in enumerate(rule_counts, start=1):
+        rows = table[table["rules"] == count]
         for name, shade in BINDING.items():
             part = rows[rows["binds"] == name]
             figure.add_trace(

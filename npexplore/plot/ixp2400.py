@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
-    """Return the block drawing, each block shaded by how near it is to its limit at the machine's upper bound.
+    """Return the block diagram; each block is shaded by its load at the machine's upper bound.
 
     demands: table of study.papers.tables.demands. facts: the design's parameters.
     """
     d = Drawing(940, 470, demands, label="IXP2400 block drawing: media interface, microengines, memories, demands")
-    known = demands.set_index("server")
+    by_server = demands.set_index("server")
 
     def block(x: float, y: float, w: float, h: float, server: str, *lines: str) -> None:
-        if server not in known.index:
+        if server not in by_server.index:
             d.block(x, y, w, h, [*lines, "not used"])
             return
-        row = known.loc[server]
+        row = by_server.loc[server]
         demand_text = f"{row.ns_per_packet:,.4g} ns a packet"
         tip = f"{server}: {demand_text} in {row.visits:.3g} visits; full at {row.ceiling_mpps:.3g} Mpps"
         d.block(x, y, w, h, [*lines, demand_text], load=float(row.load), tip=tip)
@@ -70,8 +70,8 @@ def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawin
     for row, (size, part) in enumerate(data.groupby("packet_bytes", sort=True)):
         y = 10 + row * height
         d.text(10, y + 34, f"{size} bytes", anchor="start", bold=True)
-        for k, cell in enumerate(part.itertuples()):
-            x = 110 + k * (cell_bytes * scale + 14)
+        for number, cell in enumerate(part.itertuples()):
+            x = 110 + number * (cell_bytes * scale + 14)
             d.box(x, y + 8, cell_bytes * scale, 42, dash="4 3", fill="white")
             narrow = cell.bytes < cell_bytes
             d.box(x, y + 8, cell.bytes * scale, 42, fill="#fde3cf" if narrow else "#d6e8f5",
@@ -84,21 +84,21 @@ def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawin
 def dram(steps: pd.DataFrame, facts: Any) -> Drawing:
     """Return the DRAM: controller, command bus, banks with their page buffers, I/O gating, data bus.
 
-    steps: columns server, read_ns, write_ns: how long one wide access without contention holds each part.
+    steps: columns server, read_ns, write_ns: the time for which a wide access without contention holds each part.
     """
     d = Drawing(940, 300, steps, label="DRAM: controller slots, command bus, banks, I/O gating, data bus")
-    held = steps.set_index("server")
+    by_server = steps.set_index("server")
 
     def holds(name: str) -> str:
-        return f"read {held.loc[name, 'read_ns']:.3g} ns, write {held.loc[name, 'write_ns']:.3g} ns"
+        return f"read {by_server.loc[name, 'read_ns']:.3g} ns, write {by_server.loc[name, 'write_ns']:.3g} ns"
 
     d.block(20, 100, 190, 90, ["Memory controller", f"{facts.dram_slots} slots, each held", holds("dram.slots")])
     d.arrow((115, 98), (115, 40), (318, 40), (318, 66))
     d.text(330, 32, f"address and command bus: {holds('dram.command')}", size=12, anchor="start")
-    shown = min(int(facts.banks), 4)
-    for k in range(shown - 1):
-        d.box(300 + 26 * k, 68 + 14 * k, 210, 76, fill="#eef4fa", stroke=theme.BLUE)
-    x, y = 300 + 26 * (shown - 1), 68 + 14 * (shown - 1)
+    drawn_banks = min(int(facts.banks), 4)
+    for number in range(drawn_banks - 1):
+        d.box(300 + 26 * number, 68 + 14 * number, 210, 76, fill="#eef4fa", stroke=theme.BLUE)
+    x, y = 300 + 26 * (drawn_banks - 1), 68 + 14 * (drawn_banks - 1)
     d.box(x, y, 210, 76, fill="#d6e8f5", stroke=theme.BLUE)
     d.text(x + 105, y + 24, f"{facts.banks} banks, each", bold=True)
     d.text(x + 105, y + 42, holds("dram.bank"), size=12)

@@ -1,8 +1,8 @@
-"""Directed graphs in layers with room for names, arcs led around nodes between (Sugiyama, Tagawa & Toda, 1981).
+"""Layered drawings of directed graphs with room for names and arcs around nodes (Sugiyama, Tagawa & Toda, 1981).
 
-An arc over several layers passes a point in each layer between. The order in a layer is the one with the fewest
-crossings among sweeps of barycentres; places across are the nearest to the neighbours that keep that order and its
-gaps: least squares under x[k + 1] - x[k] >= gap, by pooling what would overlap.
+An arc over several layers passes a point in each layer between. The order in a layer is the order with the fewest
+crossings among the barycentre sweeps; horizontal positions are as near to the neighbours as the order and the gaps
+allow: least squares under x[k + 1] - x[k] >= gap, by pooling overlapping nodes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from npexplore.plot.layers import depths
 
 Node = TypeVar("Node", bound=Hashable)
 SWEEPS, SETTLING = 24, 60
-LANE = 14.0  # pixels for an arc that passes by
-STRAIGHT = 8.0  # how much more an arc wants to be straight between two points of its own
+LANE = 14.0  # width of an arc between nodes, in pixels
+STRAIGHT = 8.0  # weight of a link between two passing points of an arc, to keep it straight
 
 
 class Routed(NamedTuple, Generic[Node]):
@@ -32,7 +32,7 @@ def routed(
     beside: Sequence[tuple[Node, Node]],
     room: Mapping[Node, tuple[float, float]],
 ) -> Routed[Node]:
-    """Return a layout. arcs: lead downwards unless they close a cycle. beside: arcs that do not affect the layers.
+    """Return a layout. arcs: drawn downwards unless they close a cycle. beside: arcs that do not affect the layers.
 
     room: pixels that a node needs to its left and right.
     """
@@ -41,72 +41,74 @@ def routed(
     graph.order()
     x = graph.across()
     at = {node: (x[graph.number[node]], layer[node]) for node in nodes}
-    ways = {arc: [(x[k], graph.layer[k]) for k in chain] for arc, chain in graph.chains.items()}
+    ways = {arc: [(x[point], graph.layer[point]) for point in chain] for arc, chain in graph.chains.items()}
     return Routed(at, ways)
 
 
 class _Graph(Generic[Node]):
-    """Nodes and the points between them by number; links lead from one layer to the next."""
+    """Nodes and passing points of arcs, by number; links join points of adjacent layers."""
 
     def __init__(
         self, nodes: Sequence[Node], layer: Mapping[Node, int], arcs: Sequence[tuple[Node, Node]],
         room: Mapping[Node, tuple[float, float]],
     ) -> None:  # fmt: skip
-        self.number = {node: k for k, node in enumerate(nodes)}
+        self.number = {node: number for number, node in enumerate(nodes)}
         self.layer = [layer[node] for node in nodes]
         self.room = [room[node] for node in nodes]
         self.chains: dict[tuple[Node, Node], list[int]] = {}
         self.links: list[tuple[int, int, float]] = []
         for arc in arcs:
-            a, b = self.number[arc[0]], self.number[arc[1]]
-            turned = self.layer[a] > self.layer[b]
-            top, bottom = (b, a) if turned else (a, b)
+            source, target = self.number[arc[0]], self.number[arc[1]]
+            is_reversed = self.layer[source] > self.layer[target]
+            top, bottom = (target, source) if is_reversed else (source, target)
             between = range(self.layer[top] + 1, self.layer[bottom])
             chain = [top, *range(len(self.layer), len(self.layer) + len(between)), bottom]
             self.layer += between
             self.room += [(LANE / 2, LANE / 2)] * len(between)
             if self.layer[top] != self.layer[bottom]:
-                for one, other in pairwise(chain):
-                    own = (one >= len(nodes)) + (other >= len(nodes))
-                    self.links.append((one, other, (1.0, 2.0, STRAIGHT)[own]))
-            self.chains[arc] = chain[::-1] if turned else chain
+                for upper, lower in pairwise(chain):
+                    passing_points = (upper >= len(nodes)) + (lower >= len(nodes))
+                    self.links.append((upper, lower, (1.0, 2.0, STRAIGHT)[passing_points]))
+            self.chains[arc] = chain[::-1] if is_reversed else chain
         self.above: list[list[tuple[int, float]]] = [[] for _ in self.layer]
         self.below: list[list[tuple[int, float]]] = [[] for _ in self.layer]
-        for one, other, weight in self.links:
-            self.above[other].append((one, weight))
-            self.below[one].append((other, weight))
+        for upper, lower, weight in self.links:
+            self.above[lower].append((upper, weight))
+            self.below[upper].append((lower, weight))
         self.layers: list[list[int]] = [[] for _ in range(max(self.layer, default=-1) + 1)]
-        for k in self._walk():
-            self.layers[self.layer[k]].append(k)
+        for point in self._walk():
+            self.layers[self.layer[point]].append(point)
 
     def _walk(self) -> list[int]:
-        """Return all points so that those that hang together stand together."""
+        """Return all points, connected points next to each other."""
         visited: dict[int, None] = {}
         for first in sorted(range(len(self.layer)), key=self.layer.__getitem__):
             stack = [first]
             while stack:
-                k = stack.pop()
-                if k not in visited:
-                    visited[k] = None
-                    stack += [other for other, _ in (*self.above[k], *self.below[k])][::-1]
+                point = stack.pop()
+                if point not in visited:
+                    visited[point] = None
+                    stack += [neighbour for neighbour, _ in (*self.above[point], *self.below[point])][::-1]
         return list(visited)
 
     def order(self) -> None:
-        """Put the points of each layer in the order of the fewest crossings that is found."""
+        """Order the points of each layer by the sweep with the fewest crossings."""
         best, fewest = [list(layer) for layer in self.layers], self.crossings()
         for sweep in range(SWEEPS):
             down = sweep % 2 == 0
-            near = self.above if down else self.below
-            for layer, other in self._pairs(down):
-                place = {k: n for n, k in enumerate(other)}
-                wish = {
-                    k: sum(place[m] for m, _ in near[k]) / len(near[k]) if near[k] else float(n)
-                    for n, k in enumerate(layer)
+            links = self.above if down else self.below
+            for layer, fixed_layer in self._pairs(down):
+                place = {point: rank for rank, point in enumerate(fixed_layer)}
+                barycentre = {
+                    point: sum(place[near] for near, _ in links[point]) / len(links[point])
+                    if links[point]
+                    else float(rank)
+                    for rank, point in enumerate(layer)
                 }
-                layer.sort(key=wish.__getitem__)
-            now = self.crossings()
-            if now < fewest:
-                best, fewest = [list(layer) for layer in self.layers], now
+                layer.sort(key=barycentre.__getitem__)
+            crossings = self.crossings()
+            if crossings < fewest:
+                best, fewest = [list(layer) for layer in self.layers], crossings
         self.layers = best
 
     def _pairs(self, down: bool) -> list[tuple[list[int], list[int]]]:
@@ -114,49 +116,49 @@ class _Graph(Generic[Node]):
         return pairs if down else [(upper, lower) for lower, upper in pairs[::-1]]
 
     def crossings(self) -> int:
-        """Return how often links cross."""
+        """Return the number of crossings of links."""
         total = 0
         for upper, lower in pairwise(self.layers):
-            place = {k: n for n, k in enumerate(lower)}
-            ends = [sorted(place[m] for m, _ in self.below[k]) for k in upper]
-            met: list[int] = []
+            place = {point: rank for rank, point in enumerate(lower)}
+            ends = [sorted(place[target_point] for target_point, _ in self.below[point]) for point in upper]
+            earlier: list[int] = []
             for targets in ends:
-                total += sum(before > target for target in targets for before in met)
-                met += targets
+                total += sum(before > target for target in targets for before in earlier)
+                earlier += targets
         return total
 
     def across(self) -> list[float]:
-        """Return where each point stands across, in pixels."""
+        """Return the horizontal position of each point, in pixels."""
         x = [0.0] * len(self.layer)
-        gaps = [[self.room[a][1] + self.room[b][0] for a, b in pairwise(layer)] for layer in self.layers]
+        gaps = [[self.room[left][1] + self.room[right][0] for left, right in pairwise(layer)] for layer in self.layers]
         for layer, gap in zip(self.layers, gaps, strict=True):
-            for (a, b), wide in zip(pairwise(layer), gap, strict=True):
-                x[b] = x[a] + wide
+            for (left, right), gap_width in zip(pairwise(layer), gap, strict=True):
+                x[right] = x[left] + gap_width
         for sweep in range(SETTLING):
-            both = list(zip(self.layers, gaps, strict=True))
-            for layer, gap in both if sweep % 2 == 0 else both[::-1]:
+            layers_and_gaps = list(zip(self.layers, gaps, strict=True))
+            for layer, gap in layers_and_gaps if sweep % 2 == 0 else layers_and_gaps[::-1]:
                 wishes, weights = [], []
-                for k in layer:
-                    near = (*self.above[k], *self.below[k])
-                    weight = sum(w for _, w in near)
-                    wishes.append(sum(w * x[m] for m, w in near) / weight if near else x[k])
+                for point in layer:
+                    links = (*self.above[point], *self.below[point])
+                    weight = sum(w for _, w in links)
+                    wishes.append(sum(w * x[near] for near, w in links) / weight if links else x[point])
                     weights.append(weight or 0.1)
-                for k, place in zip(layer, spread(wishes, weights, gap), strict=True):
-                    x[k] = place
+                for point, place in zip(layer, spread(wishes, weights, gap), strict=True):
+                    x[point] = place
         return x
 
 
 def spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """Return x of the least sum of weight * (x - wish)^2 with x[k + 1] - x[k] >= gaps[k]."""
+    """Return the x that minimise the sum of weight * (x - wish)^2 with x[k + 1] - x[k] >= gaps[k]."""
     offsets = [0.0]
     for gap in gaps:
         offsets.append(offsets[-1] + gap)
-    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
+    pools: list[tuple[float, float, int]] = []  # (mean, weight, number of points)
     for wish, weight, offset in zip(wishes, weights, offsets, strict=False):
-        mean, heavy, count = wish - offset, weight, 1
+        mean, total, count = wish - offset, weight, 1
         while pools and pools[-1][0] >= mean:
-            other, more, many = pools.pop()
-            mean, heavy, count = (mean * heavy + other * more) / (heavy + more), heavy + more, count + many
-        pools.append((mean, heavy, count))
+            other, more, number = pools.pop()
+            mean, total, count = (mean * total + other * more) / (total + more), total + more, count + number
+        pools.append((mean, total, count))
     means = [mean for mean, _, count in pools for _ in range(count)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=False)]

@@ -1,4 +1,4 @@
-"""Curves from tables of predictions: a line for each series, a panel for each value, published points in black."""
+"""Draws curves from tables of predictions: a line per series, a panel per value, published points in black."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 FORMATS = {"%": ":.1%"}
-STEPS = 300  # heights that a step curve can show: a screen gives it as many pixels
-# Around a prediction of a number that is held back, or was when it was predicted.
+STEPS = 300  # distinct heights of a step curve: about its pixels on a screen
+# Rings around predictions of withheld and of blind numbers.
 WITHHELD, FROZEN = "withheld: predicted only", "blind: predicted before the value was known"
 RING = {"symbol": "circle-open", "color": theme.ORIGIN_COLOURS["simulated"], "size": 19, "line": {"width": 1.6}}
-# Ticks of a logarithmic axis: 1, 2, 5 in every decade that somebody may see.
+# Ticks of a logarithmic axis: 1, 2, 5 in every decade.
 LOG_TICKS = [digit * 10.0**k for k in range(-4, 6) for digit in (1, 2, 5)]
 LOG_AXIS = {"type": "log", "tickvals": LOG_TICKS, "ticktext": [f"{tick:,g}" for tick in LOG_TICKS]}
 
@@ -37,8 +37,8 @@ def curves(
     """Return y over x: a colour and a mark for each value of `series`, and a panel for each value of `panel`.
 
     band: the two columns of the interval drawn around each line. hover: further columns shown under the pointer.
-    published: a table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same
-    for predictions of withheld numbers, drawn as rings; frozen: for predictions made before the number was known.
+    published: a table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: such a
+    table of predictions of withheld numbers, drawn as rings; frozen: of predictions made before the number was known.
     percent: y is a fraction, shown in per cent.
     table: one row a point. x, y: columns on the axes. series: the column whose values are lines (None: one line).
     panel: the column whose values are panels (None: one panel). panel_names, names: labels of panels and lines, by
@@ -51,13 +51,13 @@ def curves(
     if series is None:
         table, series = table.assign(**{"one line": y_title}), "one line"
     panels = list(table[panel].unique()) if panel else [None]
-    heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
-    figure = make_subplots(1, len(panels), shared_yaxes=True, subplot_titles=heads, horizontal_spacing=0.03)
-    wanted = list(table[series].unique())
-    shades = {value: (colours or {}).get(value, theme.COLORWAY[k % len(theme.COLORWAY)])
-              for k, value in enumerate(wanted)}  # fmt: skip
+    panel_titles = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
+    figure = make_subplots(1, len(panels), shared_yaxes=True, subplot_titles=panel_titles, horizontal_spacing=0.03)
+    series_values = list(table[series].unique())
+    shades = {value: (colours or {}).get(value, theme.COLORWAY[number % len(theme.COLORWAY)])
+              for number, value in enumerate(series_values)}  # fmt: skip
     for column, of_panel in enumerate(panels, start=1):
-        for value in wanted:
+        for value in series_values:
             part = table[table[series] == value]
             part = part if panel is None else part[part[panel] == of_panel]
             if part.empty:
@@ -70,7 +70,7 @@ def curves(
                 go.Scatter(
                     x=part[x], y=part[y], name=name, mode="lines" if step else "lines+markers",
                     line={"color": shades[value], "shape": "hv" if step else "linear"},
-                    marker={"symbol": SYMBOLS[wanted.index(value) % len(SYMBOLS)]},
+                    marker={"symbol": SYMBOLS[series_values.index(value) % len(SYMBOLS)]},
                     customdata=part[list(hover)], hovertemplate=_hover(x_title, y_title, name, hover, percent),
                 ),
                 1, column,
@@ -97,13 +97,13 @@ def curves(
 
 
 def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
-    """Return a step curve without steps lower than 1/STEPS of its height, which no screen shows."""
+    """Return a step curve without steps below 1/STEPS of its height, which no screen shows."""
     values = part[y].to_numpy(float)
-    least, last, indices = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
-    for k, value in enumerate(values):
-        if abs(value - last) >= least or k == len(values) - 1:
-            indices.append(k)
-            last = value
+    least, last_value, indices = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
+    for row, value in enumerate(values):
+        if abs(value - last_value) >= least or row == len(values) - 1:
+            indices.append(row)
+            last_value = value
     return part.iloc[indices]
 
 
@@ -138,7 +138,7 @@ def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
 def interval_key(name: str = "95 % interval", width: float = 1.5) -> go.Scatter:
     """Return a trace without points that names the grey interval bars in the legend.
 
-    name: what they are. width: of the bars, in pixels.
+    name: of the bars. width: of the bars, in pixels.
     """
     line = {"color": theme.GREY, "width": width}
     return go.Scatter(x=[None], y=[None], mode="lines", name=name, line=line, showlegend=True)
@@ -146,16 +146,16 @@ def interval_key(name: str = "95 % interval", width: float = 1.5) -> go.Scatter:
 
 def legend_once(figure: go.Figure) -> go.Figure:
     """List each kind of trace once in the legend; a click on it hides that kind in all panels."""
-    named: set[str] = set()
+    listed: set[str] = set()
     for trace in figure.data:
         if trace.name and len(trace.x):
-            trace.update(legendgroup=trace.name, showlegend=trace.name not in named)
-            named.add(trace.name)
+            trace.update(legendgroup=trace.name, showlegend=trace.name not in listed)
+            listed.add(trace.name)
     return figure
 
 
 def published_levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, label: str) -> go.Figure:
-    """Add published numbers that have no x of their own as dotted horizontal lines from x[0] to x[-1].
+    """Add published numbers without an x value as dotted horizontal lines from x[0] to x[-1].
 
     figure: the figure to draw in. x: the two ends of the lines. rows: the published rows. y: the column with their
     heights. label: the column with their names.
@@ -172,7 +172,7 @@ def published_levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, 
 
 
 def with_layout(figure: go.Figure, title: str, height: int, *, legend_rows: int = 1) -> go.Figure:
-    """Give a figure the theme, its title, and a legend of so many rows below the plot, where it covers nothing.
+    """Give a figure the theme, its title, and a legend below the plot, where it covers nothing.
 
     figure: the figure to change. title: its title. height: in pixels. legend_rows: rows of the legend.
     """

@@ -1,4 +1,4 @@
-"""Latency and loss over the offered load: the solvers side by side, and where the machine saturates."""
+"""Draws latency and loss over the offered load: all solvers, and the load at which the machine saturates."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from npexplore.study.loading.points import LoadPoint
 
 QUANTILES = {"p50": "half are faster", "p99": "99 % are faster", "p999": "99.9 % are faster"}
 SHADES = dict(zip(QUANTILES, (theme.ORANGE, theme.PURPLE, theme.BLACK), strict=True))
-LEAST_LOSS = 0.01  # up to which the axis of losses reaches at least: less is next to nothing
+LEAST_LOSS = 0.01  # least upper end of the axis of losses
 DASHES = {"estimate": "solid", "simulation": "solid", "queueing": "dash"}
 
 
 def load_figure(curve: LoadCurve) -> go.Figure:
     """Return mean and quantiles of the latency (above) and the share lost (below) over the offered Mpps."""
     figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.65, 0.35], vertical_spacing=0.06)
-    first = "estimate" if curve.of("estimate") else "simulation"  # whose percentiles are drawn
+    percentile_solver = "estimate" if curve.of("estimate") else "simulation"  # the solver whose percentiles are drawn
     for solver, dash in DASHES.items():
         points = curve.of(solver)
-        if solver == "simulation" and solver != first:
+        if solver == "simulation" and solver != percentile_solver:
             dash = "dot"
         if not points:
             continue
         colour = theme.ORIGIN_COLOURS[solver]
         line: dict[str, Any] = {"color": colour, "dash": dash}
-        known = [p for p in points if p.ci95["latency_s"] is not None]
-        if known and solver in (first, "queueing"):
-            figure.add_trace(_band(known, colour), 1, 1)
+        with_interval = [p for p in points if p.ci95["latency_s"] is not None]
+        if with_interval and solver in (percentile_solver, "queueing"):
+            figure.add_trace(_band(with_interval, colour), 1, 1)
         figure.add_trace(_line(points, "mean", f"mean, {solver}", line), 1, 1)
-        for name, label in QUANTILES.items() if solver == first else ():
+        for name, label in QUANTILES.items() if solver == percentile_solver else ():
             figure.add_trace(_line(points, name, label, {"color": SHADES[name], "width": 1.4}), 1, 1)
         figure.add_trace(
             go.Scatter(
@@ -53,8 +53,8 @@ def load_figure(curve: LoadCurve) -> go.Figure:
             showarrow=False, font={"color": theme.GREY},
         )  # fmt: skip
     figure.update_yaxes(type="log", title_text="latency, ns", exponentformat="none", row=1, col=1)
-    most = max((p.loss for p in curve.points if p.loss is not None), default=0.0)
-    figure.update_yaxes(tickformat=".1%", range=[0, max(1.05 * most, LEAST_LOSS)], title_text="lost", row=2, col=1)
+    max_loss = max((p.loss for p in curve.points if p.loss is not None), default=0.0)
+    figure.update_yaxes(tickformat=".1%", range=[0, max(1.05 * max_loss, LEAST_LOSS)], title_text="lost", row=2, col=1)
     figure.update_xaxes(rangemode="tozero")
     figure.update_xaxes(title_text="offered load, Mpps", row=2, col=1)
     title = f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals"

@@ -1,4 +1,4 @@
-"""Figures of a run of packets: rates, losses and backlog over time, and where the worst packets waited."""
+"""Draws a run of packets: rates, losses and backlog over time, and the waits of the slowest packets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIME_PREFIXES = {1.0: "s", 1e-3: "ms", 1e-6: "µs", 1e-9: "ns"}
 def timeline_figure(result: PacketRun, windows: int = WINDOWS) -> go.Figure:
     """Return rates of arrivals, departures and losses (above) and the largest backlog (below) of each window.
 
-    windows: how many there are at most.
+    windows: largest number of windows.
     """
     table = timeline(result, windows)
     width_s = float(table.start_s[1]) if len(table) > 1 else result.fates.model.tick
@@ -33,12 +33,12 @@ def timeline_figure(result: PacketRun, windows: int = WINDOWS) -> go.Figure:
     figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.6, 0.4], vertical_spacing=0.08)
     shades = {"arrivals": theme.GREY, "departures": theme.BLUE, "losses": theme.ORANGE, "backlog": theme.PURPLE}
     for name, colour in shades.items():
-        lower = name == "backlog"
-        values = table[name] if lower else table[name] / width_s / 1e6
-        hover = f"{name}<br>%{{x:.6g}} {unit}<br>%{{y:.4g}} {'packets' if lower else 'Mpps'}<extra></extra>"
+        is_backlog = name == "backlog"
+        values = table[name] if is_backlog else table[name] / width_s / 1e6
+        hover = f"{name}<br>%{{x:.6g}} {unit}<br>%{{y:.4g}} {'packets' if is_backlog else 'Mpps'}<extra></extra>"
         trace = go.Scatter(x=time, y=values, name=name, line={"color": colour, "shape": "hv", "width": 1.3},
                            mode="lines", hovertemplate=hover)  # fmt: skip
-        figure.add_trace(trace, 2 if lower else 1, 1)
+        figure.add_trace(trace, 2 if is_backlog else 1, 1)
     figure.update_yaxes(title_text="Mpps", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title_text="packets", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text=f"time, {unit}", row=2, col=1)
@@ -46,7 +46,7 @@ def timeline_figure(result: PacketRun, windows: int = WINDOWS) -> go.Figure:
 
 
 def waits_figure(worst: pd.DataFrame, design: str) -> go.Figure:
-    """Return stacked bars, one a packet: how long it waited or was held up at each resource, and was served.
+    """Return a stacked bar for each packet: its waiting times (held up included) by resource, and its service time.
 
     worst: rows of a run with times by resource, the packet with the largest latency first.
     """

@@ -1,4 +1,4 @@
-"""Petri nets drawn as the IXP2400 paper draws them: places as circles, ports double, thin and thick bars.
+"""Draws Petri nets in the style of the IXP2400 paper: places as circles, ports double, thin and thick bars.
 
 Places and transitions of one family (names that differ only in their index) are one symbol, with the tokens of all
 members. An arc to a place whose token a transition takes and gives back is grey; an inhibitor ends in a small circle.
@@ -19,9 +19,9 @@ from npexplore.solve.petri import Log
 Kind = Literal["normal", "held", "inhibitor"]
 Node = tuple[str, str]  # "place" or "transition", and its family
 Point = tuple[float, float]  # pixels across, layers above the first
-ROW, TITLE, NARROW = 46, 60, 700  # pixels: a layer, the title, the least width
-LEFT, BAR = 20.0, 10.0  # pixels: room to the left of a symbol's middle; half of where arcs come to a bar
-LETTER, LONG = 6.2, 9  # pixels a letter; letters of a name that stands on one line
+ROW, TITLE, NARROW = 46, 60, 700  # pixels: height of a layer, height of the title, least width
+LEFT, BAR = 20.0, 10.0  # pixels: room to the left of a symbol's middle; half the width of a bar for arcs
+LETTER, LONG = 6.2, 9  # width of a letter in pixels; longest name on one line in letters
 
 
 class Line(NamedTuple):
@@ -59,7 +59,7 @@ def _drawn(net: Net, layout: Layout, marking: Mapping[str, int], title: str) -> 
     _arcs(figure, layout)
     _symbols(figure, net, at)
     figure.add_trace(_tokens(net, at, marking))
-    xs = [x for way in layout.ways.values() for x, _ in way]
+    xs = [x for points in layout.ways.values() for x, _ in points]
     left = min([at[node][0] - _room(node)[0] for node in at] + xs)
     right = max([at[node][0] + _room(node)[1] for node in at] + xs)
     right = max(right, left + NARROW)
@@ -77,14 +77,14 @@ def draw_steps(log: Log, title: str = "") -> go.Figure:
     net = log.net
     layout = _layout(net)
     figure, at = _drawn(net, layout, net.marking(net.initial), title), layout.at
-    last = len(figure.data) - 1
+    token_trace = len(figure.data) - 1
     steps = []
     marks = [("at first", net.marking(net.initial))]
-    marks += [(f"{one.time:g}: {one.transition} {one.how}", one.marking) for one in log.steps()]
+    marks += [(f"{step.time:g}: {step.transition} {step.how}", step.marking) for step in log.steps()]
     for label, marking in marks:
-        shown = _tokens(net, at, marking)
-        change = {"text": [list(shown.text)], "hovertext": [list(shown.hovertext)]}
-        steps.append({"label": label, "method": "restyle", "args": [change, [last]]})
+        tokens = _tokens(net, at, marking)
+        change = {"text": [list(tokens.text)], "hovertext": [list(tokens.hovertext)]}
+        steps.append({"label": label, "method": "restyle", "args": [change, [token_trace]]})
     figure.update_layout(
         sliders=[{"active": 0, "steps": steps, "ticklen": 0, "minorticklen": 0, "font": {"color": "rgba(0,0,0,0)"},
                   "currentvalue": {"prefix": "time ", "font": {"color": theme.BLACK}}}]
@@ -93,83 +93,85 @@ def draw_steps(log: Log, title: str = "") -> go.Figure:
 
 
 def _lines(net: Net) -> Iterator[Line]:
-    for one in net.transitions:
-        bar = ("transition", family(one.name))
-        taken = {family(net.places[arc.place].name) for arc in one.take}
-        given_families = {family(net.places[arc.place].name) for arc in one.give}
-        for name in sorted(taken & given_families):
+    for transition in net.transitions:
+        bar = ("transition", family(transition.name))
+        take_families = {family(net.places[arc.place].name) for arc in transition.take}
+        give_families = {family(net.places[arc.place].name) for arc in transition.give}
+        for name in sorted(take_families & give_families):
             yield Line(("place", name), bar, "held")
-        for arc in one.take:
-            if (name := family(net.places[arc.place].name)) not in given_families:
+        for arc in transition.take:
+            if (name := family(net.places[arc.place].name)) not in give_families:
                 yield Line(("place", name), bar, "normal")
-        for arc in one.give:
-            if (name := family(net.places[arc.place].name)) not in taken:
+        for arc in transition.give:
+            if (name := family(net.places[arc.place].name)) not in take_families:
                 yield Line(bar, ("place", name), "normal")
-        for arc in one.test:
+        for arc in transition.test:
             yield Line(("place", family(net.places[arc.place].name)), bar, "held")
-        for arc in one.inhibit:
+        for arc in transition.inhibit:
             yield Line(("place", family(net.places[arc.place].name)), bar, "inhibitor")
 
 
 def _layout(net: Net) -> Layout:
-    """Return where symbols stand, and how lines go; places that are only held or looked at stand beside all others."""
+    """Return the positions of symbols and the points of lines; places that are only held or tested are at the right."""
     lines = list(dict.fromkeys(_lines(net)))
     moved = {node for line in lines if line.kind == "normal" for node in (line.source, line.target)}
-    nodes: list[Node] = list(dict.fromkeys(("place", family(one.name)) for one in net.places))
-    nodes += dict.fromkeys(("transition", family(one.name)) for one in net.transitions)
+    nodes: list[Node] = list(dict.fromkeys(("place", family(place.name)) for place in net.places))
+    nodes += dict.fromkeys(("transition", family(transition.name)) for transition in net.transitions)
     inside = [node for node in nodes if node in moved or node[0] == "transition"]
     arcs = [(line.source, line.target) for line in lines if line.kind == "normal"]
-    looks = [(line.source, line.target) for line in lines if line.kind == "inhibitor" and line.source in moved]
-    layout = routed(inside, arcs, looks, {node: _room(node) for node in inside})
+    inhibitors = [(line.source, line.target) for line in lines if line.kind == "inhibitor" and line.source in moved]
+    layout = routed(inside, arcs, inhibitors, {node: _room(node) for node in inside})
     at = {node: (x, -float(y)) for node, (x, y) in layout.at.items()}
     right = max((x + _room(node)[1] for node, (x, _) in at.items()), default=0.0) + LEFT
     aside = [node for node in nodes if node not in at]
-    wanted = {node: [at[line.target][1] for line in lines if line.source == node] for node in aside}
-    aside.sort(key=lambda node: -sum(wanted[node]) / max(len(wanted[node]), 1))
-    heights = [-sum(wanted[node]) / max(len(wanted[node]), 1) for node in aside]
+    target_layers = {node: [at[line.target][1] for line in lines if line.source == node] for node in aside}
+    aside.sort(key=lambda node: -sum(target_layers[node]) / max(len(target_layers[node]), 1))
+    heights = [-sum(target_layers[node]) / max(len(target_layers[node]), 1) for node in aside]
     for node, y in zip(aside, spread(heights, [1.0] * len(aside), [1.0] * (len(aside) - 1)), strict=True):
         at[node] = (right, -y)
     ways = {}
     for line in lines:
-        way = layout.ways.get((line.source, line.target)) if line.kind != "held" else None
-        ways[line] = [at[line.source], at[line.target]] if way is None else [(x, -float(y)) for x, y in way]
+        points = layout.ways.get((line.source, line.target)) if line.kind != "held" else None
+        ways[line] = [at[line.source], at[line.target]] if points is None else [(x, -float(y)) for x, y in points]
     return Layout(at, ways)
 
 
 def wrapped(name: str) -> list[str]:
-    """Return a name on one line or two: broken before a capital or behind an underline near its middle."""
+    """Return a name on one line or two: divided before a capital or after an underscore near its middle."""
     breaks = [
-        k for k in range(2, len(name) - 1) if (name[k].isupper() and not name[k - 1].isupper()) or name[k - 1] == "_"
+        position
+        for position in range(2, len(name) - 1)
+        if (name[position].isupper() and not name[position - 1].isupper()) or name[position - 1] == "_"
     ]
     if len(name) <= LONG or not breaks:
         return [name]
-    middle = min(breaks, key=lambda k: abs(2 * k - len(name)))
+    middle = min(breaks, key=lambda position: abs(2 * position - len(name)))
     return [name[:middle], name[middle:]]
 
 
 def _room(node: Node) -> tuple[float, float]:
-    """Return how many pixels a symbol with its name needs to its left and right."""
+    """Return the pixels that a symbol with its name needs to its left and right."""
     return LEFT, LEFT + 8 + LETTER * (max(map(len, wrapped(node[1]))) + 2)
 
 
 def _arcs(figure: go.Figure, layout: Layout) -> None:
-    """Draw all arcs at once: plotly looks at a whole layout anew for each part that is added to it."""
+    """Draw all arcs at once, because plotly checks the whole layout again for each part that is added."""
     shapes: list[dict[str, Any]] = []
     heads: list[dict[str, Any]] = []
     rings: list[tuple[float, float]] = []
-    for line, way in layout.ways.items():
+    for line, line_points in layout.ways.items():
         colour = {"normal": theme.GREY, "held": theme.PALE, "inhibitor": theme.VERMILION}[line.kind]
-        points = way if line.kind == "held" else _ends(line, way)
+        points = line_points if line.kind == "held" else _ends(line, line_points)
         shapes.append({
             "type": "path", "path": _path(points, curved=line.kind != "held"), "layer": "below",
             "line": {"color": colour, "width": 1.3},
         })  # fmt: skip
-        (x, y), up = points[-1], points[-1][1] > points[-2][1]
+        (x, y), goes_up = points[-1], points[-1][1] > points[-2][1]
         if line.kind == "inhibitor":
             rings.append((x, y))
         elif line.kind == "normal":
             heads.append({
-                "x": x, "y": y, "ax": 0, "ay": 9 if up else -9, "text": "", "showarrow": True, "arrowhead": 2,
+                "x": x, "y": y, "ax": 0, "ay": 9 if goes_up else -9, "text": "", "showarrow": True, "arrowhead": 2,
                 "arrowsize": 1.2, "arrowwidth": 1.3, "arrowcolor": colour,
             })  # fmt: skip
     figure.update_layout(shapes=shapes, annotations=heads)
@@ -181,20 +183,20 @@ def _arcs(figure: go.Figure, layout: Layout) -> None:
 
 
 def _ends(line: Line, way: Sequence[Point]) -> list[Point]:
-    """Return an arc from rim to rim of its symbols; it comes to a bar where it comes from, not all in the middle."""
+    """Return an arc from rim to rim of its symbols; at a bar, arcs end on the side that they come from."""
     points = list(way)
-    for end, beside, node in ((0, 1, line.source), (-1, -2, line.target)):
-        (x, y), (other, height) = way[end], way[beside]
+    for end, next_end, node in ((0, 1, line.source), (-1, -2, line.target)):
+        (x, y), (next_x, next_y) = way[end], way[next_end]
         rim = (4 if node[0] == "transition" else 12 if line.kind == "normal" or end == 0 else 14) / ROW
-        shift = max(-BAR, min(BAR, (other - x) / 6)) if node[0] == "transition" else 0.0
-        points[end] = (x + shift, y + (rim if height > y else -rim if height < y else 0.0))
+        shift = max(-BAR, min(BAR, (next_x - x) / 6)) if node[0] == "transition" else 0.0
+        points[end] = (x + shift, y + (rim if next_y > y else -rim if next_y < y else 0.0))
     return points
 
 
 def _path(points: Sequence[Point], *, curved: bool) -> str:
-    """Return points as a path of SVG: a smooth curve through all of them (Catmull & Rom, 1974), upright at its ends."""
+    """Return points as an SVG path: a smooth curve through all points (Catmull & Rom, 1974), vertical at the ends."""
     parts = [f"M{points[0][0]:.0f},{points[0][1]:.2f}"]
-    slopes = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(points, points[2:], strict=False)]
+    slopes = [(after[0] - before[0], after[1] - before[1]) for before, after in zip(points, points[2:], strict=False)]
     slopes = [(0.0, 1.5 * (points[1][1] - points[0][1])), *slopes, (0.0, 1.5 * (points[-1][1] - points[-2][1]))]
     for (x0, y0), (x1, y1), (u0, v0), (u1, v1) in zip(points, points[1:], slopes, slopes[1:], strict=False):
         bent = f"C{x0 + u0 / 6:.0f},{y0 + v0 / 6:.2f} {x1 - u1 / 6:.0f},{y1 - v1 / 6:.2f} {x1:.0f},{y1:.2f}"
@@ -203,30 +205,30 @@ def _path(points: Sequence[Point], *, curved: bool) -> str:
 
 
 def _symbols(figure: go.Figure, net: Net, at: Mapping[Node, tuple[float, float]]) -> None:
-    ports = {("place", family(one.name)) for one in net.places if one.port}
-    timed = {("transition", family(one.name)) for one in net.transitions if one.timed}
-    many = {("place", family(one.name)) for one in net.places if "[" in one.name}
+    ports = {("place", family(place.name)) for place in net.places if place.port}
+    timed = {("transition", family(transition.name)) for transition in net.transitions if transition.timed}
+    many = {("place", family(place.name)) for place in net.places if "[" in place.name}
     groups = (
         (list(ports), "circle-open", 30, theme.BLACK),
         ([node for node in at if node[0] == "place"], "circle", 22, "white"),
         ([node for node in at if node[0] == "transition" and node in timed], "line-ew", 26, theme.BLACK),
         ([node for node in at if node[0] == "transition" and node not in timed], "line-ew", 26, theme.BLACK),
     )
-    for k, (nodes, symbol, size, colour) in enumerate(groups):
-        width = 5 if k == 2 else 1.5
-        names = ["<br>    ".join(wrapped(name)) + "[ ]" * ((what, name) in many) for what, name in nodes]
+    for number, (nodes, symbol, size, colour) in enumerate(groups):
+        width = 5 if number == 2 else 1.5
+        names = ["<br>    ".join(wrapped(name)) + "[ ]" * ((kind, name) in many) for kind, name in nodes]
         figure.add_trace(go.Scatter(
             x=[at[node][0] for node in nodes], y=[at[node][1] for node in nodes], mode="markers+text",
-            text=[f"    {name}" if k else "" for name in names], textposition="middle right", hoverinfo="skip",
-            textfont={"size": 11, "color": theme.BLUE if k == 1 else theme.BLACK},
+            text=[f"    {name}" if number else "" for name in names], textposition="middle right", hoverinfo="skip",
+            textfont={"size": 11, "color": theme.BLUE if number == 1 else theme.BLACK},
             marker={"symbol": symbol, "size": size, "color": colour, "line": {"color": theme.BLACK, "width": width}},
         ))  # fmt: skip
 
 
 def _tokens(net: Net, at: Mapping[Node, tuple[float, float]], marking: Mapping[str, int]) -> go.Scatter:
     sums: dict[str, int] = {}
-    for one in net.places:
-        sums[family(one.name)] = sums.get(family(one.name), 0) + marking.get(one.name, 0)
+    for place in net.places:
+        sums[family(place.name)] = sums.get(family(place.name), 0) + marking.get(place.name, 0)
     nodes = [("place", name) for name in sums]
     dots = {0: "", 1: "●", 2: "●●"}
     return go.Scatter(

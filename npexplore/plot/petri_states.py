@@ -1,8 +1,7 @@
-"""The reachability graph of a small net: a circle for each marking, the initial one at the top, firings as arcs.
+"""Draws the reachability graph of a small net: a circle per marking, the initial one at the top, firings as arcs.
 
-A marking is as many layers below the initial one as firings are needed to reach it; arcs back up are bent. Dead
-markings are vermilion, vanishing ones (an immediate transition is enabled) grey. Transitions are named if few, else on
-hover.
+The layer of a marking is the least number of firings that reach it; arcs back up are bent. Dead markings are vermilion,
+vanishing ones (an immediate transition is enabled) grey. Transitions are named if there are few, otherwise on hover.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from npexplore.plot.layers import layered
 from npexplore.solve.petri.graph import Graph, find_graph
 
 MAX_MARKINGS = 300  # markings that a picture can hold
-MAX_NAMED_ARCS = 60  # arcs that names are written beside
+MAX_NAMED_ARCS = 60  # arcs up to which names are written
 ROW = 90  # pixels a layer
 
 
 class Move(NamedTuple):
-    """An arc of the graph: from one marking to another, by all transitions that lead there."""
+    """An arc of the graph: from one marking to another, with all transitions that fire there."""
 
     source: int
     target: int
@@ -32,13 +31,13 @@ class Move(NamedTuple):
 def draw_markings(net: Net, most: int = MAX_MARKINGS, title: str = "") -> go.Figure:
     """Return a drawing of all markings that a net can reach; raises RefusedError for more than `most` of them.
 
-    net: the net to explore. most: the largest number of markings that is drawn. title: of the figure.
+    net: the net to explore. most: the largest number of markings. title: of the figure.
     """
     graph = find_graph(net, most)
     moves = _moves(graph)
     layout = layered(range(len(graph.states)), _downwards(moves))
     at = {node: (x, -float(y)) for node, (x, y) in layout.items()}
-    few = len(moves) <= MAX_NAMED_ARCS
+    named = len(moves) <= MAX_NAMED_ARCS
     shapes: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     arc_labels: list[tuple[float, float, str]] = []
@@ -61,7 +60,7 @@ def draw_markings(net: Net, most: int = MAX_MARKINGS, title: str = "") -> go.Fig
         arc_labels.append((x, y, ", ".join(move.names)))
     figure = go.Figure()
     figure.add_trace(go.Scatter(
-        x=[x for x, _, _ in arc_labels], y=[y for _, y, _ in arc_labels], mode="markers+text" if few else "markers",
+        x=[x for x, _, _ in arc_labels], y=[y for _, y, _ in arc_labels], mode="markers+text" if named else "markers",
         text=[f"  {name}" for _, _, name in arc_labels], textposition="middle right", textfont={"size": 10},
         hovertext=[name for _, _, name in arc_labels], hoverinfo="text", marker={"size": 8, "opacity": 0},
     ))  # fmt: skip
@@ -77,25 +76,25 @@ def draw_markings(net: Net, most: int = MAX_MARKINGS, title: str = "") -> go.Fig
 
 
 def _moves(graph: Graph) -> list[Move]:
-    """Return the arcs of a graph, firings between the same two markings as one."""
+    """Return the arcs of a graph; firings between the same two markings are one arc."""
     sources = graph.origin().tolist()
     moves: dict[tuple[int, int], list[str]] = {}
-    for source, target, t in zip(sources, graph.target.tolist(), graph.which.tolist(), strict=True):
-        moves.setdefault((source, target), []).append(graph.firing.net.transitions[t].name)
-    return [Move(source, target, tuple(said)) for (source, target), said in moves.items()]
+    for source, target, transition in zip(sources, graph.target.tolist(), graph.which.tolist(), strict=True):
+        moves.setdefault((source, target), []).append(graph.firing.net.transitions[transition].name)
+    return [Move(source, target, tuple(names)) for (source, target), names in moves.items()]
 
 
 def _downwards(moves: list[Move]) -> list[tuple[int, int]]:
-    """Return the arcs to markings that need one firing more than where they come from, breadth first."""
-    after: dict[int, list[int]] = {}
+    """Return the arcs from a marking to markings one layer below, by a breadth-first search."""
+    successors: dict[int, list[int]] = {}
     for move in moves:
-        after.setdefault(move.source, []).append(move.target)
-    depth, line = {0: 0}, [0]
-    for node in line:
-        for target in after.get(node, []):
+        successors.setdefault(move.source, []).append(move.target)
+    depth, queue = {0: 0}, [0]
+    for node in queue:
+        for target in successors.get(node, []):
             if target not in depth:
                 depth[target] = depth[node] + 1
-                line.append(target)
+                queue.append(target)
     return [(move.source, move.target) for move in moves if depth[move.target] == depth[move.source] + 1]
 
 
@@ -103,7 +102,9 @@ def _circles(net: Net, states: Any, at: dict[int, tuple[float, float]], dead: se
     def colour(node: int) -> str:
         return theme.VERMILION if node in dead else theme.PALE if vanishing[node] else "white"
 
-    marks = [", ".join(f"{name}: {n}" for name, n in net.marking(row).items()) or "no tokens" for row in states]
+    marks = [
+        ", ".join(f"{name}: {tokens}" for name, tokens in net.marking(row).items()) or "no tokens" for row in states
+    ]
     nodes = range(len(states))
     return go.Scatter(
         x=[at[node][0] for node in nodes], y=[at[node][1] for node in nodes], mode="markers",

@@ -1,4 +1,4 @@
-"""One prediction as a figure: the ceilings of bounds, or the utilizations of queueing and simulation."""
+"""Draws one prediction: the ceilings of bounds, or the utilizations of queueing and simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def prediction_figure(prediction: Prediction) -> go.Figure:
-    """Return the ceilings of all resources for bounds, else how busy every resource is."""
+    """Return the ceilings of all resources for bounds, otherwise the utilization of every resource."""
     return ceilings(prediction) if prediction.solver == "bounds" else utilizations(prediction)
 
 
@@ -37,7 +37,7 @@ def ceilings(prediction: Prediction) -> go.Figure:
 
 
 def utilizations(prediction: Prediction) -> go.Figure:
-    """Return the busy share of every resource; the part during which its holder itself waits is drawn separately."""
+    """Return the utilization of every resource; the blocked part (its holder waits) is drawn separately."""
     shares = sorted(prediction.utilization.items(), key=lambda item: item[1].busy)
     names = [name for name, _ in shares]
     parts = (

@@ -1,4 +1,4 @@
-"""Figures of packet programs: verdicts over time, paths as a tree, rates by cores, predicted and measured rates."""
+"""Draws packet programs: verdicts over time, paths as a tree, rates by cores, predicted and measured rates."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ COLOURS = {
     "fault": theme.PURPLE,
 }  # fmt: skip
 BINS = 30
-LABEL_CHARACTERS = 8  # of a line in a box
+LABEL_CHARACTERS = 8  # in a line of a box
 
 
 def verdicts(run: ProgramRun, capture: Capture) -> go.Figure:
-    """Return packets by verdict over time; capture: the one that was run."""
+    """Return packets by verdict over time; capture: the capture of the run."""
     times = (capture.columns["t_ns"] - capture.columns["t_ns"].min()) / 1e9
     edges = np.linspace(0.0, float(times.max()) or 1.0, BINS + 1)
     names = run.to_frame()["verdict"].to_numpy()
     figure = go.Figure()
-    for name in sorted(run.verdicts, key=lambda one: -run.verdicts[one]):
+    for name in sorted(run.verdicts, key=lambda verdict: -run.verdicts[verdict]):
         counts, _ = np.histogram(times[names == name], edges)
         figure.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=counts, name=f"{name} {run.verdicts[name]:,}",
@@ -51,13 +51,13 @@ def paths(run: ProgramRun) -> go.Figure:
     """Return the tree of paths (`npexplore.programs.path_tree`): a box's height is its share of the packets."""
     rows = path_tree(run)
     figure = go.Figure(go.Icicle(
-        ids=[one["id"] for one in rows], parents=[one["parent"] for one in rows],
-        labels=["<br>".join(wrap(one["short"], LABEL_CHARACTERS)) for one in rows],
-        values=[one["packets"] for one in rows], branchvalues="total",
-        text=[f"{one['share']:.0%}" for one in rows], textinfo="label+text",
-        customdata=[[one["label"], _counts(one["verdicts"])] for one in rows],
+        ids=[row["id"] for row in rows], parents=[row["parent"] for row in rows],
+        labels=["<br>".join(wrap(row["short"], LABEL_CHARACTERS)) for row in rows],
+        values=[row["packets"] for row in rows], branchvalues="total",
+        text=[f"{row['share']:.0%}" for row in rows], textinfo="label+text",
+        customdata=[[row["label"], _counts(row["verdicts"])] for row in rows],
         hovertemplate="%{customdata[0]}<br>%{value:,} packets: %{customdata[1]}<extra></extra>",
-        marker={"colors": [COLOURS.get(_most(one["verdicts"]), theme.GREY) for one in rows]},
+        marker={"colors": [COLOURS.get(_most(row["verdicts"]), theme.GREY) for row in rows]},
         tiling={"orientation": "h"}, textfont={"color": "white"},
     ))  # fmt: skip
     figure.update_layout(uniformtext={"minsize": 9, "mode": "hide"})
@@ -73,11 +73,11 @@ def _counts(counts: dict[str, Any]) -> str:
 
 
 def rates(predictions: Mapping[int, Prediction], title: str) -> go.Figure:
-    """Return packets a second over the number of cores, with what binds. predictions: cores -> answer."""
+    """Return packets per second over the number of cores, with the bottleneck. predictions: cores -> prediction."""
     figure = go.Figure()
-    shades = dict(zip(dict.fromkeys(one.bottleneck for one in predictions.values()), theme.COLORWAY, strict=False))
+    shades = dict(zip(dict.fromkeys(p.bottleneck for p in predictions.values()), theme.COLORWAY, strict=False))
     for name, colour in shades.items():
-        points = [(cores, one.rate_pps / 1e6) for cores, one in predictions.items() if one.bottleneck == name]
+        points = [(cores, p.rate_pps / 1e6) for cores, p in predictions.items() if p.bottleneck == name]
         figure.add_trace(go.Bar(
             x=[str(cores) for cores, _ in points], y=[mpps for _, mpps in points], name=f"{name} binds",
             marker_color=colour, hovertemplate=f"%{{x}} cores: %{{y:.3g}} Mpps, {name} binds<extra></extra>",
@@ -88,7 +88,7 @@ def rates(predictions: Mapping[int, Prediction], title: str) -> go.Figure:
 
 
 def proof(rows: pd.DataFrame) -> go.Figure:
-    """Return predicted rates over measured ones, of the model and of a reader without one; a line where both agree.
+    """Return predicted over measured rates, for the model and for a reader without a model; a line marks equality.
 
     rows: measured `point`, predicted `bounds` and `reader`, packets a second.
     """

@@ -16,18 +16,18 @@ TINTS = ("#F3F4F6", "#CFE3F2", "#F6DCCB", "#CDEBE0", "#F2DFEA")  # no owner, sta
 CARD, DRAM = "#FBE8C6", "#DDEFFA"
 SCALE = "Cividis"
 OUTSIDE = {"north": (0, 1), "south": (0, -1), "west": (-1, 0), "east": (1, 0)}
-CROWDED = 5  # tiles in a row that leave room for words
+CROWDED = 5  # most tiles in a row with full labels
 STAGES = {1: "look up", 2: "verify", 3: "update", 4: "queue"}
 
 
 def centre(layout: Layout, tile: int) -> tuple[float, float]:
-    """Return where a tile is drawn; row 0 is at the top."""
+    """Return the position of a tile in the drawing; row 0 is at the top."""
     return float(tile % layout.file.columns), float(layout.file.rows - 1 - tile // layout.file.columns)
 
 
 @dataclass
 class _Drawing:
-    """Boxes and arrows; a figure gets them all at once, since each one added looks at all that are there."""
+    """Boxes and arrows, which a figure gets all at once, because each addition checks all existing ones."""
 
     shapes: list[dict[str, Any]] = field(default_factory=list)
     annotations: list[dict[str, Any]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class _Drawing:
 
 
 def pin(layout: Layout, tile: int, side: str, shift: float = 0.0) -> tuple[float, float]:
-    """Return where a device at a tile's pins is drawn; `shift` moves it along the chip's edge."""
+    """Return the position of a device at a tile's pins; `shift` moves it along the chip's edge."""
     (x, y), (dx, dy) = centre(layout, tile), OUTSIDE[side]
     return x + dx + (shift if dy else 0.0), y + dy + (shift if dx else 0.0)
 
@@ -78,14 +78,14 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
     colours = {"static1": theme.BLUE, "static2": theme.ORANGE}
     for stream, tree in zip(layout.file.stream, layout.trees, strict=True):
         shift = 0.05 if stream.network == "static2" else -0.05
-        for a, b in tree.hops:
-            (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
+        for source, target in tree.hops:
+            (ax, ay), (bx, by) = centre(layout, source), centre(layout, target)
             start = ax + 0.37 * (bx - ax) + shift, ay + 0.37 * (by - ay) + shift
             end = ax + 0.63 * (bx - ax) + shift, ay + 0.63 * (by - ay) + shift
             drawing.arrow(start, end, colours[stream.network], 2.0)
     for network, colour in colours.items():
         if any(stream.network == network for stream in layout.file.stream):
-            carried = sorted({s.carries for s in layout.file.stream if s.network == network})
+            carried = sorted({stream.carries for stream in layout.file.stream if stream.network == network})
             name = f"{network.replace('static', 'static network ')}: {', '.join(carried)}"
             figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": colour, "width": 3}, name=name)
     figure.update_layout(shapes=drawing.shapes, annotations=drawing.annotations)
@@ -93,12 +93,12 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
 
 
 def _devices(drawing: _Drawing, layout: Layout) -> None:
-    cards = {(c.tile, c.side): c for c in layout.file.line_card}
-    both = len(cards) < len(layout.file.line_card)
+    cards = {(card.tile, card.side): card for card in layout.file.line_card}
+    shares_side = len(cards) < len(layout.file.line_card)
     for card in layout.file.line_card:
-        place = pin(layout, card.tile, card.side, 0.0 if not both else (-0.2 if card.direction == "in" else 0.2))
-        half = (0.18 if both else 0.32, 0.15)
-        drawing.box(place, half, CARD, f"{card.direction} {card.port}", 8 if both else 10)
+        place = pin(layout, card.tile, card.side, 0.0 if not shares_side else (-0.2 if card.direction == "in" else 0.2))
+        half = (0.18 if shares_side else 0.32, 0.15)
+        drawing.box(place, half, CARD, f"{card.direction} {card.port}", 8 if shares_side else 10)
     for memory in layout.file.memory:
         many = "ports" if len(memory.ports) > 1 else "port"
         text = f"{many} {', '.join(map(str, memory.ports))}" if memory.use == "packets" else "routes"
@@ -106,7 +106,7 @@ def _devices(drawing: _Drawing, layout: Layout) -> None:
 
 
 def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
-    hidden = {"visible": False, "constrain": "domain"}  # ranges stay where a phone makes the figure wider afterwards
+    hidden = {"visible": False, "constrain": "domain"}  # ranges stay if a narrow screen widens the figure
     columns, rows = layout.file.columns, layout.file.rows
     figure.update_layout(
         title=title, height=int(min(95.0, 560 / columns) * (rows + 2)) + 150,
@@ -130,7 +130,7 @@ def contention(
     """
     from plotly.subplots import make_subplots
 
-    across = 2  # drawings side by side
+    across = 2  # panels in a row
     down = -(-len(loads) // across)
     figure = make_subplots(
         down, across, subplot_titles=list(loads), horizontal_spacing=0.06, vertical_spacing=0.12 / down
@@ -140,11 +140,11 @@ def contention(
     rows: list[int] = []
     columns: list[int] = []
     for number, links in enumerate(loads.values()):
-        begun = len(traces)
+        first_trace = len(traces)
         tiles = [centre(layout, tile) for tile in range(layout.grid.tiles)]
         traces.append(go.Scatter(
             x=[x for x, _ in tiles], y=[y for _, y in tiles], mode="markers+text",
-            text=[str(k) for k in range(len(tiles))], marker={"symbol": "square", "size": 22, "color": TINTS[0]},
+            text=[str(tile) for tile in range(len(tiles))], marker={"symbol": "square", "size": 22, "color": TINTS[0]},
             hoverinfo="skip", showlegend=False,
         ))  # fmt: skip
         middles: list[tuple[float, float, float, str]] = []
@@ -152,8 +152,8 @@ def contention(
             if a is None or b is None:
                 continue
             (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
-            aside = 0.09 if (ax, ay) < (bx, by) else -0.09  # the two directions side by side
-            sx, sy = (0.0, aside) if ay == by else (aside, 0.0)
+            offset = 0.09 if (ax, ay) < (bx, by) else -0.09  # the two directions side by side
+            sx, sy = (0.0, offset) if ay == by else (offset, 0.0)
             traces.append(go.Scatter(
                 x=[ax + 0.25 * (bx - ax) + sx, bx - 0.25 * (bx - ax) + sx],
                 y=[ay + 0.25 * (by - ay) + sy, by - 0.25 * (by - ay) + sy], mode="lines", hoverinfo="skip",
@@ -169,8 +169,8 @@ def contention(
                 "cmax": top, "showscale": number == 0, "colorbar": {"title": "load", "tickformat": ".0%"},
             },
         ))  # fmt: skip
-        rows += [number // across + 1] * (len(traces) - begun)
-        columns += [number % across + 1] * (len(traces) - begun)
+        rows += [number // across + 1] * (len(traces) - first_trace)
+        columns += [number % across + 1] * (len(traces) - first_trace)
     figure.add_traces(traces, rows, columns)
     figure.update_xaxes(visible=False, constrain="domain").update_yaxes(visible=False, constrain="domain")
     for number in range(len(loads)):

@@ -1,4 +1,4 @@
-"""The roofline: what each resource alone would allow, against a knob; no machine runs above the lowest ceiling."""
+"""Draws the roofline: the ceiling of each resource over a knob; no machine runs above the lowest ceiling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from npexplore.plot.line_plots import LOG_AXIS, with_layout
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 5.0  # ceilings further than this above the lowest are left out: they never bind
+SHOWN = 5.0  # ceilings above this multiple of the lowest are left out, because they never bind
 
 
 def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title: str, x_title: str) -> go.Figure:
@@ -23,14 +23,14 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
     """
     figure = go.Figure()
     lowest = ceilings[ceilings["binding"]]
-    near = ceilings.groupby("resource")["ceiling_gbps"].min() < SHOWN * lowest["ceiling_gbps"].max()
+    is_near = ceilings.groupby("resource")["ceiling_gbps"].min() < SHOWN * lowest["ceiling_gbps"].max()
     figure.add_trace(
         go.Scatter(
             x=lowest[knob], y=lowest["ceiling_gbps"], name="lowest ceiling", mode="lines",
             line={"color": theme.PALE, "width": 12}, hoverinfo="skip",
         )
     )  # fmt: skip
-    for number, resource in enumerate(name for name, shown in near.items() if shown):
+    for number, resource in enumerate(name for name, visible in is_near.items() if visible):
         part = ceilings[ceilings["resource"] == resource]
         colour = theme.COLORWAY[number % len(theme.COLORWAY)]
         figure.add_trace(
@@ -65,7 +65,7 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
 
 
 def _log(value: float) -> float:
-    """Return where an annotation stands on a logarithmic axis."""
+    """Return the coordinate of an annotation on a logarithmic axis."""
     import math
 
     return math.log10(value)

@@ -1,4 +1,4 @@
-"""A router's run in figures: where its packets went, and why some were dropped."""
+"""Draws a router's run: the paths of its packets, and the reasons of drops."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ NODE_PIXELS, LEAST_PIXELS = 46, 300
 
 
 def ways(table: pd.DataFrame) -> go.Figure:
-    """Return input ports (left) joined to output ports and drop reasons (right), each band as wide as its packets.
+    """Return input ports (left) joined to output ports and drop reasons (right) by bands as wide as their packets.
 
     table: columns from, to, kind (`sent` or `dropped`), packets, clause; a row for each band.
     """
-    left = list(dict.fromkeys(table["from"]))
-    right = list(dict.fromkeys(zip(table["kind"], table["to"], strict=True)))
-    into, outof = table.groupby("from")["packets"].sum(), table.groupby(["kind", "to"])["packets"].sum()
-    labels = [f"{name} in, {into[name]:,}" for name in left]
-    labels += [f"{name}{' out' if kind == 'sent' else ''}, {outof[kind, name]:,}" for kind, name in right]
+    inputs = list(dict.fromkeys(table["from"]))
+    exits = list(dict.fromkeys(zip(table["kind"], table["to"], strict=True)))
+    packets_in, packets_out = table.groupby("from")["packets"].sum(), table.groupby(["kind", "to"])["packets"].sum()
+    labels = [f"{name} in, {packets_in[name]:,}" for name in inputs]
+    labels += [f"{name}{' out' if kind == 'sent' else ''}, {packets_out[kind, name]:,}" for kind, name in exits]
     clause = dict(zip(zip(table["kind"], table["to"], strict=True), table["clause"], strict=True))
     node = {
         "label": labels, "pad": 16, "thickness": 16, "line": {"width": 0},
-        "color": [COLOUR["in"]] * len(left) + [COLOUR[kind] for kind, _ in right],
-        "customdata": [""] * len(left) + [clause[key] for key in right],
+        "color": [COLOUR["in"]] * len(inputs) + [COLOUR[kind] for kind, _ in exits],
+        "customdata": [""] * len(inputs) + [clause[key] for key in exits],
         "hovertemplate": "%{label}<br>%{customdata}<extra></extra>",
     }  # fmt: skip
-    ends = [len(left) + right.index(key) for key in zip(table["kind"], table["to"], strict=True)]
+    ends = [len(inputs) + exits.index(key) for key in zip(table["kind"], table["to"], strict=True)]
     link = {
-        "source": [left.index(name) for name in table["from"]], "target": ends, "value": table["packets"],
+        "source": [inputs.index(name) for name in table["from"]], "target": ends, "value": table["packets"],
         "color": [_faint(COLOUR[kind]) for kind in table["kind"]],
         "customdata": table["clause"],
         "hovertemplate": "%{source.label} → %{target.label}: %{value:,} packets<br>%{customdata}<extra></extra>",
     }  # fmt: skip
     figure = go.Figure(go.Sankey(node=node, link=link, arrangement="snap", textfont={"size": 13, "shadow": "none"}))
-    height = 75 + max(LEAST_PIXELS, NODE_PIXELS * max(len(left), len(right)))
+    height = 75 + max(LEAST_PIXELS, NODE_PIXELS * max(len(inputs), len(exits)))
     return with_layout(figure, "Where the packets went", height).update_layout(margin={"l": 10, "r": 10, "b": 10})
 
 
@@ -68,6 +68,6 @@ def drops(table: pd.DataFrame) -> go.Figure:
 
 
 def _faint(colour: str) -> str:
-    """Return a colour as a band shows it."""
-    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    """Return a colour with the opacity of a band."""
+    red, green, blue = (int(colour[position : position + 2], 16) for position in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.28)"

@@ -1,4 +1,4 @@
-"""Scores of a cross-check as tables, by paper and by group; red: no better than a reader without a model."""
+"""Tables of a cross-check's scores, by paper and by group; red: no better than a reader without a model."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from npexplore.plot.tables import BAD, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-ALL, BLIND = "all", "blind"  # how the lines of a paper begin that are of all its rows, of its blind rows
+ALL, BLIND = "all", "blind"  # groups of a paper: all its rows; prefix of the groups of blind rows
 LABELS = ("predicted", "post_hoc", "blind", "calibrated", "arithmetic")
 NONE = "&ndash;"
-NEAR_SHARE = 0.8  # of a paper's scored numbers that shall be within study/checking/scores.py's NEAR_PERCENT
-LITTLE_SKILL = 0.5  # no more than this, and a group says that the model adds little there
-FAR = 100  # times nearer than we: a reader who has copied the rows of a twin
+NEAR_SHARE = 0.8  # aim: share of a paper's scored numbers within NEAR_PERCENT (study/checking/scores.py)
+LITTLE_SKILL = 0.5  # up to this skill a remark says that the model adds little
+FAR = 100  # the skill is not shown if the reader's error is below 1/FAR of the model's
 UNBROKEN = re.compile(r"(?<=\d) (?=%|of\b)|(?<=\bof) (?=\d)")  # "2.2 %", "3 of 6"
-Line = Mapping[str, Any]  # of study/checking/scores.py
-Cell = tuple[str, bool]  # text, and whether it is red
+Line = Mapping[str, Any]  # a line of study/checking/scores.py
+Cell = tuple[str, bool]  # (text, whether it is red)
 
 
 def papers(lines: Sequence[Line]) -> list[dict[str, Cell]]:
     """Return a row for each paper: rows and errors by label, the reader, skill, claims, free parameters, rows off."""
-    return [_paper(name, [one for one in lines if one["paper"] == name]) for name in _names(lines)]
+    return [_paper(name, [line for line in lines if line["paper"] == name]) for name in _names(lines)]
 
 
 def _names(lines: Sequence[Line]) -> list[str]:
-    return list(dict.fromkeys(str(one["paper"]) for one in lines))
+    return list(dict.fromkeys(str(line["paper"]) for line in lines))
 
 
 def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
-    whole = [one for one in lines if one["group"] == ALL]
-    blind = [one for one in lines if str(one["group"]).startswith(BLIND)]
-    numbers = next((one for one in whole if not one["claims"]), {})
-    claims = next((one for one in whole if one["claims"]), {})
-    unseen = next((one for one in blind if not one["claims"]), {})
+    all_rows = [line for line in lines if line["group"] == ALL]
+    blind = [line for line in lines if str(line["group"]).startswith(BLIND)]
+    numbers = next((line for line in all_rows if not line["claims"]), {})
+    claims = next((line for line in all_rows if line["claims"]), {})
+    blind_numbers = next((line for line in blind if not line["claims"]), {})
     cells: dict[str, Cell] = {"paper": (name, False)}
     for label in LABELS:
-        of = blind if label == "blind" else whole
-        cells[label.replace("_", " ")] = (str(sum(one[label] for one in of)), False)
+        rows_of_label = blind if label == "blind" else all_rows
+        cells[label.replace("_", " ")] = (str(sum(line[label] for line in rows_of_label)), False)
     cells["rms predicted"] = error(numbers.get("rms_predicted"))
     cells["rms post hoc"] = error(numbers.get("rms_post_hoc"))
-    cells["rms blind"] = error(unseen.get("rms"))
+    cells["rms blind"] = error(blind_numbers.get("rms"))
     cells["within 10 %"] = near(numbers)
     cells["reader"] = reader(numbers)
     cells["skill"] = skill(numbers)
     cells["reader is nearer"] = nearer(numbers)
-    cells["blind: reader is nearer"] = nearer(unseen)
+    cells["blind: reader is nearer"] = nearer(blind_numbers)
     cells["claims that hold"] = held(claims)
     cells["claims: skill"] = skill(claims)
-    cells["over what is left open"] = span(numbers, *(one for one in lines if one["claims"] and known(one["low"])))
-    cells["free parameters"] = (str(max((one["free_parameters"] for one in lines), default=0)), False)
-    off = sum(len(one["off"]) for one in (*whole, *blind))
+    cells["over what is left open"] = span(numbers, *(line for line in lines if line["claims"] and known(line["low"])))
+    cells["free parameters"] = (str(max((line["free_parameters"] for line in lines), default=0)), False)
+    off = sum(len(line["off"]) for line in (*all_rows, *blind))
     cells["off"] = (str(off), off > 0)
     return cells
 
@@ -62,7 +62,7 @@ def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
 def groups(lines: Sequence[Line]) -> list[dict[str, Cell]]:
     """Return a row for each group of one or several papers: errors, worst row, claims, the reader, skill, aims."""
     several = len(_names(lines)) > 1
-    return [({"paper": (str(one["paper"]), False)} if several else {}) | _group(one) for one in lines]
+    return [({"paper": (str(line["paper"]), False)} if several else {}) | _group(line) for line in lines]
 
 
 def _group(one: Line) -> dict[str, Cell]:
@@ -81,7 +81,7 @@ def _group(one: Line) -> dict[str, Cell]:
 
 
 def error(value: float | None, unit: str = "%", sign: str = "") -> Cell:
-    """Return an error with one digit after the point."""
+    """Return an error with one decimal."""
     return (f"{value:{sign}.1f} {unit}" if known(value) else NONE), False
 
 
@@ -89,35 +89,35 @@ def reader(one: Line) -> Cell:
     """Return the error of the best reader without a model, and the rule that this reader uses."""
     if not one or not known(one["baseline_error"]):
         return NONE, False
-    wrong = (
+    error_text = (
         f"{100 * one['baseline_error']:.0f} % wrong" if one["claims"] else error(one["baseline_error"], one["unit"])[0]
     )
-    return f"{wrong} ({one['baseline']})", False
+    return f"{error_text} ({one['baseline']})", False
 
 
 def skill(one: Line) -> Cell:
-    """Return the skill, red unless above 0; a dash if a reader can say nothing.
+    """Return the skill, red unless above 0; a dash if the reader has no answer.
 
-    In words if the reader's error is below a hundredth of ours: the reader has then copied rows of a twin.
+    A text if the reader's error is below a hundredth of the model's: it then copies rows of a nearly equal machine.
     """
     if not one or not one["compared"] or not known(one["baseline_error"]):
         return NONE, False
     if not known(one["skill"]):
         return "none: the reader is never wrong", True
-    if one["skill"] < 1 - FAR:  # a ratio to next to nothing
+    if one["skill"] < 1 - FAR:  # a ratio to an error near 0
         return "none: the reader is all but exact", True
     return f"{one['skill']:.2f}", one["skill"] <= 0
 
 
 def nearer(one: Line) -> Cell:
-    """Return how often the reader is nearer than the prediction."""
+    """Return the number of rows at which the reader is nearer than the prediction, red if more than half."""
     if not one or not one["compared"]:
         return NONE, False
     return f"{one['nearer']:.0f} of {one['compared']:.0f}", 2 * one["nearer"] > one["compared"]
 
 
 def near(one: Line) -> Cell:
-    """Return how many scored numbers miss by at most 10 %, red if fewer than NEAR_SHARE of them."""
+    """Return the number of scored numbers within 10 %, red if fewer than NEAR_SHARE of them."""
     if not one or not known(one["near"]):
         return NONE, False
     return f"{one['near']:.0f} of {one['scored']}", one["near"] < NEAR_SHARE * one["scored"]
@@ -126,18 +126,18 @@ def near(one: Line) -> Cell:
 def remarks(lines: Sequence[Line]) -> list[str]:
     """Return sentences about the scores of one paper: numbers beyond 10 %, groups where the model adds nothing."""
     sentences = []
-    for one in lines:
-        if one["group"] == ALL and known(one["near"]):
-            share = f"{100 * one['near'] / one['scored']:.0f} %"
-            beyond = f"; beyond: {', '.join(one['far'])}" if one["far"] else ""
-            sentences.append(f"{near(one)[0]} scored numbers ({share}) are within 10 %{beyond}.")
-    mine = [one for one in lines if one["group"] != ALL and one["compared"] and known(one["baseline_error"])]
-    useless = [one for one in mine if not known(one["skill"]) or one["skill"] <= 0]
-    few = [one for one in mine if one not in useless and one["skill"] <= LITTLE_SKILL]
-    for amount, some in (("nothing", useless), (f"little (skill of at most {LITTLE_SKILL:g})", few)):
-        if some:
-            named = "; ".join(f"{_group_name(one)} ({skill(one)[0]})" for one in some)
-            sentences.append(f"The model adds {amount} to a reader without a model in: {named}.")
+    for line in lines:
+        if line["group"] == ALL and known(line["near"]):
+            share = f"{100 * line['near'] / line['scored']:.0f} %"
+            beyond = f"; beyond: {', '.join(line['far'])}" if line["far"] else ""
+            sentences.append(f"{near(line)[0]} scored numbers ({share}) are within 10 %{beyond}.")
+    compared = [line for line in lines if line["group"] != ALL and line["compared"] and known(line["baseline_error"])]
+    useless = [line for line in compared if not known(line["skill"]) or line["skill"] <= 0]
+    weak = [line for line in compared if line not in useless and line["skill"] <= LITTLE_SKILL]
+    for amount, group_lines in (("nothing", useless), (f"little (skill of at most {LITTLE_SKILL:g})", weak)):
+        if group_lines:
+            names = "; ".join(f"{_group_name(line)} ({skill(line)[0]})" for line in group_lines)
+            sentences.append(f"The model adds {amount} to a reader without a model in: {names}.")
     return sentences
 
 
@@ -146,7 +146,7 @@ def _group_name(one: Line) -> str:
 
 
 def held(one: Line) -> Cell:
-    """Return how many claims hold."""
+    """Return the number of claims that hold."""
     if not one or not one["claims"]:
         return NONE, False
     return f"{one['held']:.0f} of {one['scored']}", False
@@ -155,16 +155,16 @@ def held(one: Line) -> Cell:
 def span(*lines: Line) -> Cell:
     """Return the range of a score over all parameter sets that calibration admits."""
     parts = []
-    for one in lines:
-        if one and known(one["low"]):
-            of = f" of {one['low_of']} claims" if one["claims"] else f" {one['unit']}"
-            low, high = (f"{one[end]:.0f}" if one["claims"] else f"{one[end]:.1f}" for end in ("low", "high"))
-            parts.append(f"{low} to {high}{of}")
+    for line in lines:
+        if line and known(line["low"]):
+            unit_text = f" of {line['low_of']} claims" if line["claims"] else f" {line['unit']}"
+            low, high = (f"{line[end]:.0f}" if line["claims"] else f"{line[end]:.1f}" for end in ("low", "high"))
+            parts.append(f"{low} to {high}{unit_text}")
     return ", ".join(dict.fromkeys(parts)) or NONE, False
 
 
 def known(value: Any) -> bool:
-    """Whether a value is given; pandas tables hold NaN for None."""
+    """Return whether a value is neither None nor NaN, which pandas tables hold for None."""
     return value is not None and value == value
 
 
@@ -190,7 +190,7 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
         page = (pages or {}).get(row["paper"][0])
         for column, (text, red) in row.items():
             cell_html = UNBROKEN.sub("&nbsp;", text)
-            if text.startswith("none: "):  # in a narrow column six lines; the index says below its table what it means
+            if text.startswith("none: "):  # the text takes six lines in a narrow column; the index explains it
                 cell_html = f'<span title="{text.removeprefix("none: ")}">none</span>'
             row[column] = cell_html, red
         row["paper"] = (f'<a href="{escape(page, quote=True)}">{name}</a>' if page else name, False)
@@ -198,7 +198,7 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
 
 
 def in_short(lines: Sequence[Line], pages: Mapping[str, str], titles: Mapping[str, str]) -> Table:
-    """Return the scoreboard for somebody new to it: how many numbers were judged, how far off they are, and a guess.
+    """Return the scoreboard for newcomers: the numbers judged, their typical error, and that of a guess.
 
     pages, titles: paper -> its page, and that page's title, which becomes the link.
     """
@@ -206,9 +206,9 @@ def in_short(lines: Sequence[Line], pages: Mapping[str, str], titles: Mapping[st
 
     rows = []
     for name in _names(lines):
-        mine = [one for one in lines if one["paper"] == name]
-        numbers = next((one for one in mine if one["group"] == ALL and not one["claims"]), {})
-        claims = next((one for one in mine if one["group"] == ALL and one["claims"]), {})
+        paper_lines = [line for line in lines if line["paper"] == name]
+        numbers = next((line for line in paper_lines if line["group"] == ALL and not line["claims"]), {})
+        claims = next((line for line in paper_lines if line["group"] == ALL and line["claims"]), {})
         page, title = escape(pages[name], quote=True), escape(titles.get(name, name))
         rows.append({
             "machine": (f'<a href="{page}">{title}</a>', False),
@@ -217,13 +217,13 @@ def in_short(lines: Sequence[Line], pages: Mapping[str, str], titles: Mapping[st
             "a guess without a model": error(numbers.get("baseline_error")),
             "ours on the same numbers": error(numbers.get("error")),
             "statements that hold": held(claims),
-            "parameters fitted": _paper(name, mine)["free parameters"],
+            "parameters fitted": _paper(name, paper_lines)["free parameters"],
         })  # fmt: skip
     return as_html(rows, pd.DataFrame(list(lines)), ("machine",))
 
 
 def _broken(text: str, of: str) -> str:
-    """Return a cell's text as HTML: keys may break behind a point, numbers stay with their units."""
+    """Return a cell's text as HTML: keys may break after a point, numbers stay with their units."""
     if of == "worst row" and text != NONE:
         return escape(text).replace(".", ".<wbr>")
     return UNBROKEN.sub("&nbsp;", text)
@@ -233,5 +233,5 @@ def by_group(lines: Sequence[Line]) -> Table:
     """Return the scores by group: one line for each group."""
     import pandas as pd
 
-    rows = [{of: (_broken(text, of), red) for of, (text, red) in row.items()} for row in groups(lines)]
+    rows = [{column: (_broken(text, column), red) for column, (text, red) in row.items()} for row in groups(lines)]
     return as_html(rows, pd.DataFrame(list(lines)), ("paper", "rows", "worst row", "reader", "aim"))

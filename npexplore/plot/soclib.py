@@ -17,15 +17,15 @@ ACROSS = 6  # elements in a row
 
 
 def application(path: Sequence[tuple[str, float]], fast: Sequence[str], data: pd.DataFrame) -> Drawing:
-    """Return the elements of the longest path with their cycles, where packets leave it, and the path from the switch.
+    """Return the elements of the longest path with their cycles and exits of packets, and the path from the switch.
 
     path: (element, cycles) in order. fast: elements of the short path. data: the table of paths.
     """
     rows = -(-len(path) // ACROSS)
     d = Drawing(980, 120 * rows + 170, data, label="Elements of the IPv4 application with their cycles")
     total = sum(cycles for _, cycles in path)
-    middle = [(90 + 160 * (k % ACROSS), 55 + 120 * (k // ACROSS)) for k in range(len(path))]
-    for k, ((name, cycles), (x, y)) in enumerate(zip(path, middle, strict=True)):
+    middle = [(90 + 160 * (number % ACROSS), 55 + 120 * (number // ACROSS)) for number in range(len(path))]
+    for number, ((name, cycles), (x, y)) in enumerate(zip(path, middle, strict=True)):
         cycles_text = f"{cycles:,.0f} cycles" if cycles else "not timed"
         share = cycles / total if total else 0.0
         d.block(
@@ -37,25 +37,25 @@ def application(path: Sequence[tuple[str, float]], fast: Sequence[str], data: pd
             load=min(1.0, 3 * share),
             tip=f"{name}: {share:.1%} of the way",
         )
-        if k and k % ACROSS:
+        if number and number % ACROSS:
             d.arrow((x - 92, y), (x - 69, y))
-        elif k:
-            before = middle[k - 1]
-            d.arrow((before[0], before[1] + 33), (before[0], y - 46), (x, y - 46), (x, y - 33))
-    at = {name: place for (name, _), place in zip(path, middle, strict=True)}
+        elif number:
+            previous = middle[number - 1]
+            d.arrow((previous[0], previous[1] + 33), (previous[0], y - 46), (x, y - 46), (x, y - 33))
+    position_of = {name: place for (name, _), place in zip(path, middle, strict=True)}
     for name, words in {
         "Classifier": "ARP: ToMe", "LookupIPRoute": "own address: ToMe", "CheckIPHeader": "damaged: gone",
         "DecIPTTL": "no time left: ToDevice",
     }.items():  # fmt: skip
-        if name in at:
-            x, y = at[name]
+        if name in position_of:
+            x, y = position_of[name]
             d.text(x - 8, y + 46, words, size=11, anchor="end" if x > 800 else "middle", colour=theme.VERMILION)
     y = 120 * rows + 80
     d.text(22, y - 46, "what another unit has routed already", size=12, anchor="start", colour=theme.GREY)
-    for k, name in enumerate(fast):
-        x = 90 + 160 * k
+    for number, name in enumerate(fast):
+        x = 90 + 160 * number
         d.block(x - 68, y - 26, 136, 52, [name])
-        if k:
+        if number:
             d.arrow((x - 92, y), (x - 69, y))
     return d
 
@@ -64,16 +64,16 @@ def router(npus: int, data: pd.DataFrame) -> Drawing:
     """Return the two-level router: processing units around a switch matrix, each with its Ethernet link."""
     d = Drawing(820, 330, data, label="Router of processing units around a switch matrix")
     d.block(330, 120, 160, 90, ["Switch matrix", "crossbar or fat tree"])
-    for k in range(npus):
-        left, top = k % 2 == 0, k < npus / 2
-        x, y = (110 if left else 550), (30 if top else 220)
-        d.block(x, y, 160, 80, [f"NPU {k + 1}", "a router of two interfaces"])
+    for number in range(npus):
+        is_left, is_top = number % 2 == 0, number < npus / 2
+        x, y = (110 if is_left else 550), (30 if is_top else 220)
+        d.block(x, y, 160, 80, [f"NPU {number + 1}", "a router of two interfaces"])
         middle = y + 40
-        inner, edge = (x + 160, 330) if left else (x, 490)
-        d.arrow((inner, middle), (edge, 150 if top else 180), both=True, colour=theme.BLUE, width=2.2)
-        outer = x - 70 if left else x + 230
-        d.arrow((outer, middle), (x if left else x + 160, middle), both=True, width=2)
-        d.text(outer, middle - 10, "Ethernet", size=12, anchor="start" if left else "end")
+        inner, edge = (x + 160, 330) if is_left else (x, 490)
+        d.arrow((inner, middle), (edge, 150 if is_top else 180), both=True, colour=theme.BLUE, width=2.2)
+        outer = x - 70 if is_left else x + 230
+        d.arrow((outer, middle), (x if is_left else x + 160, middle), both=True, width=2)
+        d.text(outer, middle - 10, "Ethernet", size=12, anchor="start" if is_left else "end")
     return d
 
 
@@ -87,15 +87,15 @@ def unit(facts: Any, utilization: Mapping[str, float], data: pd.DataFrame) -> Dr
     d.text(
         470, 202, f"interconnect (VCI): {facts.latency_cycles} cycles there and back, conflicts at the targets alone"
     )
-    for k in range(4):
-        x = 80 + 130 * k
-        name = f"R3000 no. {k + 1}" if k < 3 else f"... {facts.processors} in all"
+    for number in range(4):
+        x = 80 + 130 * number
+        name = f"R3000 no. {number + 1}" if number < 3 else f"... {facts.processors} in all"
         d.block(x, 50, 115, 70, [name, "caches, one task"])
         d.arrow((x + 57, 120), (x + 57, 179), both=True)
-    for k, (head, way) in enumerate((("Input engines", "from"), ("Output engines", "to"))):
-        x = 620 + 140 * k
-        load = utilization.get("egress") if way == "to" else None
-        d.block(x, 50, 125, 70, [head, f"{way} both links"], load=load)
+    for number, (head, direction) in enumerate((("Input engines", "from"), ("Output engines", "to"))):
+        x = 620 + 140 * number
+        load = utilization.get("egress") if direction == "to" else None
+        d.block(x, 50, 125, 70, [head, f"{direction} both links"], load=load)
         d.arrow((x + 62, 120), (x + 62, 179), both=True)
     shared = facts.memory == "shared"
     kind = (
@@ -109,8 +109,8 @@ def unit(facts: Any, utilization: Mapping[str, float], data: pd.DataFrame) -> Dr
         (["Lock of the engines", "held"], utilization.get("lock")),
         (["RAM of code", "read through caches"], None),
     ]
-    for k, (lines, load) in enumerate(blocks):
-        x = 80 + 205 * k
+    for number, (lines, load) in enumerate(blocks):
+        x = 80 + 205 * number
         d.block(x, 275, 185, 80, lines, load=load, tip="" if load is None else f"busy {load:.0%}")
         d.arrow((x + 92, 275), (x + 92, 215), both=True)
     return d
@@ -123,11 +123,11 @@ def segment(facts: Any, data: pd.DataFrame) -> Drawing:
     """
     d = Drawing(760, 205, data, label="Memory segment of one task: three regions")
     d.block(20, 60, 180, 80, ["data of the task", "stack and variables"])
-    for k in range(facts.egress_engines):
-        x = 200 + 240 / facts.egress_engines * k
-        d.block(x, 60, 240 / facts.egress_engines, 80, [f"in {k + 1}", "packets"])
+    for number in range(facts.egress_engines):
+        x = 200 + 240 / facts.egress_engines * number
+        d.block(x, 60, 240 / facts.egress_engines, 80, [f"in {number + 1}", "packets"])
         d.arrow((x + 120 / facts.egress_engines, 20), (x + 120 / facts.egress_engines, 59), colour=theme.BLUE)
-        d.text(x + 120 / facts.egress_engines, 14, f"input engine {k + 1}", size=12)
+        d.text(x + 120 / facts.egress_engines, 14, f"input engine {number + 1}", size=12)
     d.block(440, 60, 180, 80, ["out", "packets"])
     d.arrow((621, 100), (660, 100), colour=theme.BLUE)
     d.text(667, 104, "output engines", size=12, anchor="start")
@@ -138,7 +138,7 @@ def segment(facts: Any, data: pd.DataFrame) -> Drawing:
 
 
 def mark(figure: go.Figure, points: Mapping[str, tuple[float, float | None]], top: float = 0.0) -> go.Figure:
-    """Mark printed peaks: a diamond if the throughput is printed, a dotted line if only the number of processors is."""
+    """Mark published peaks: a diamond if the throughput is published, a dotted line if only the processors are."""
     for name, (processors, value) in points.items():
         if value is None:
             figure.add_vline(x=processors, line={"dash": "dot", "color": theme.BLACK, "width": 1.4})

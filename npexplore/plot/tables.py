@@ -1,4 +1,4 @@
-"""Tables for readers: the columns that matter, sensible digits, misses in red with their reason."""
+"""Tables of results as HTML: the important columns, sensible digits, misses in red with their reason."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
     from npexplore.ledger.auditing import Finding
 
-# Colours of a page, which has a dark theme too; elsewhere those of JupyterLab, or of white paper.
+# Colours of a page, which also has a dark theme; elsewhere the colours of JupyterLab, or of white paper.
 BAD, SOFT = "var(--bad, #b42318)", "var(--soft, #57606a)"
 PAPER = "var(--paper, var(--jp-layout-color0, #fff))"
-FRAMED, SCROLLS_ABOVE_ROWS = 640, 24  # pixels, and rows from which a table of pandas scrolls
+FRAMED, SCROLLS_ABOVE_ROWS = 640, 24  # height in pixels of a pandas table with more rows, which scrolls
 PAD = "padding:.3rem .5rem"
 SHOWN_DIGITS = 4  # significant digits of a number that is compared with a published one
-LONG_RATE = 6  # digits of a whole number that is shown as it is printed
-ROUNDING = 1e-9  # what is smaller, in the units of the published rows, is nought
+LONG_RATE = 6  # longest whole number, in digits, that is shown unrounded
+ROUNDING = 1e-9  # smaller values, in the units of the published rows, are shown as 0
 
 
 class Table:
     """A DataFrame (`data`) and its cells as HTML, in a box that scrolls if `height` (pixels) is given.
 
-    Cells of a column `note` become a line of their own across the table, below their row.
+    Cells of a column `note` are shown in a separate line across the table, below their row.
 
     Example:
         >>> import pandas as pd
@@ -64,7 +64,7 @@ class Table:
 
 
 def number(value: Any, digits: int = SHOWN_DIGITS) -> str:
-    """Return a number with so many significant digits (all before the point are kept); a claim as holds or fails."""
+    """Return a number with `digits` significant digits (all before the point are kept); a claim as holds or fails."""
     if value is None or value != value:
         return "&ndash;"
     if isinstance(value, bool):
@@ -94,7 +94,7 @@ def printed(row: Mapping[str, Any]) -> str:
 def table(
     data: pd.DataFrame, *, digits: int = 3, left: Sequence[str] | None = None, height: int | None = None
 ) -> Table:
-    """Return any table with numbers rounded to so many significant digits; text is aligned left.
+    """Return any table with numbers rounded to `digits` significant digits; text is aligned left.
 
     data: the rows. digits: significant digits of numbers. left: columns aligned left (None: those of text). height:
     in pixels, scrolled beyond (None: all rows shown).
@@ -108,29 +108,29 @@ def framed(data: pd.DataFrame) -> Table:
     """Return a pandas table in our style: a numeric index is dropped, any other index becomes a column."""
     import pandas as pd
 
-    whole = (
+    with_index = (
         data
         if isinstance(data.index, pd.RangeIndex) or (data.index.dtype.kind in "iu" and data.index.name is None)
-        else data.reset_index(names=[name or " " * k for k, name in enumerate(data.index.names)])
+        else data.reset_index(names=[name or " " * level for level, name in enumerate(data.index.names)])
     )
-    flat = whole.set_axis(
-        [" ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in whole.columns], axis=1
+    flat = with_index.set_axis(
+        [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in with_index.columns], axis=1
     )
     return table(flat, digits=4, height=FRAMED if len(flat) > SCROLLS_ABOVE_ROWS else None)
 
 
 def identity_table(findings: Sequence[Finding], *, height: int | None = 720) -> Table:
-    """Return identities between printed numbers (`ledger.audit`), those that do not hold first.
+    """Return identities between published numbers (`ledger.audit`), failing ones first.
 
-    What an identity that does not hold assumes, and why it fails, stand below it.
+    A failing identity is followed by its assumption and the reason why it fails.
     """
     import pandas as pd
 
-    ranked = sorted(findings, key=lambda one: one.verdict != "inconsistent")
+    ranked = sorted(findings, key=lambda finding: finding.verdict != "inconsistent")
     frame = pd.DataFrame(
-        {name: [getattr(one, name) for one in ranked] for name in ("id", "formula", "printed", "recomputed", "unit")}
-        | {"verdict": [one.verdict for one in ranked]}
-        | {"note": ["" if one.verdict == "consistent" else f"{one.reading} {one.explanation or ''}" for one in ranked]}
+        {name: [getattr(row, name) for row in ranked] for name in ("id", "formula", "printed", "recomputed", "unit")}
+        | {"verdict": [row.verdict for row in ranked]}
+        | {"note": ["" if row.verdict == "consistent" else f"{row.reading} {row.explanation or ''}" for row in ranked]}
     ).astype(object)
     return Table(frame, frame.map(number), left=("id", "formula", "unit", "verdict"), height=height)
 
@@ -140,7 +140,7 @@ def cross_check_table(frame: pd.DataFrame, where: Mapping[str, str], *, height: 
 
     frame: `Check.to_frame()`. where: place in the paper by key. The spread is that over alternative structures.
     A column that would be empty (a solver that does not apply, no alternatives, no frozen predictions) is left out.
-    Error and verdict of a blind row are those of its frozen prediction.
+    A blind row has the error and verdict of its frozen prediction.
     height: in pixels, scrolled beyond (None: all rows shown).
     """
     import pandas as pd
@@ -154,12 +154,12 @@ def cross_check_table(frame: pd.DataFrame, where: Mapping[str, str], *, height: 
 
 
 def verdict_table(frame: pd.DataFrame) -> Table:
-    """Return how many rows of each role a cross-check found inside, close, off and so on."""
+    """Return the number of rows of a cross-check by role and verdict."""
     import pandas as pd
 
-    said = frame["verdict"].str.replace("_", " ")
+    labels = frame["verdict"].str.replace("_", " ")
     return table(
-        pd.crosstab(frame["role"], said, margins=True, margins_name="in all").rename_axis(columns=None).reset_index()
+        pd.crosstab(frame["role"], labels, margins=True, margins_name="in all").rename_axis(columns=None).reset_index()
     )
 
 
@@ -167,12 +167,12 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     published = str(row["published"])
     in_words = row["unit"] == "%" and not any(map(str.isdigit, published))
     unit = "" if in_words or row["unit"] in (None, "1") or row["unit"] != row["unit"] else f" {row['unit']}"
-    shown = escape(printed(row))
-    if shown != escape(published):
-        shown = f'<span title="printed: {escape(published)}">{shown}</span>'
+    published_html = escape(printed(row))
+    if published_html != escape(published):
+        published_html = f'<span title="printed: {escape(published)}">{published_html}</span>'
     spread = [float(row[name]) for name in others if _known(row[name])]
     off = row["verdict"] in ("off", "not_predictable", "not_modelled")
-    red = f' style="color:{BAD}"' if off else ""
+    style = f' style="color:{BAD}"' if off else ""
     count = row["prototype_hints"]
     hints = f"<br><small>{count:.0f} hint{'s'[: count != 1]}</small>" if _known(count) else ""
     label = row["label"] if _known(row["label"]) else "&ndash;"
@@ -180,18 +180,18 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     return {
         "where": escape(where[row["key"]]),
         "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{key}</small>',
-        "published": "withheld" if row["role"] == "withheld" else f"{shown}{unit}",
+        "published": "withheld" if row["role"] == "withheld" else f"{published_html}{unit}",
         "bounds": number(_settled(row["bounds"])),
         "queueing": number(_settled(row["queueing"])),
         "simulated": _with_interval(row["simulated"], row["ci95"]),
         "frozen": number(row.get("frozen")),
-        "error": f"<span{red}>{100 * row['error']:+z.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
+        "error": f"<span{style}>{100 * row['error']:+z.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
         "other structures": _span(spread),
         "label": str(label).replace("_", " ") + hints,
-        "verdict": f"<b{red}>{escape(str(row['verdict'])).replace('_', ' ')}</b>" if off else escape(row["verdict"]),
+        "verdict": f"<b{style}>{escape(str(row['verdict'])).replace('_', ' ')}</b>" if off else escape(row["verdict"]),
         "note": "<br>".join(
             f"<small{colour}>{escape(row[name])}</small>"
-            for name, colour in (("reason", red), ("modes", ""))
+            for name, colour in (("reason", style), ("modes", ""))
             if _known(row.get(name))
         ),
     }
@@ -201,13 +201,13 @@ def _with_interval(value: Any, ci95: Any) -> str:
     if isinstance(value, bool) or not _known(value) or not isinstance(ci95, tuple | list):
         return number(value)
     half = (ci95[1] - ci95[0]) / 2
-    shown = number(value)
-    places = len(shown.partition(".")[2])
-    return f"{shown}<br><small>&plusmn;&thinsp;{number(half, 2) if 'e' in shown else f'{half:.{places}f}'}</small>"
+    text = number(value)
+    places = len(text.partition(".")[2])
+    return f"{text}<br><small>&plusmn;&thinsp;{number(half, 2) if 'e' in text else f'{half:.{places}f}'}</small>"
 
 
 def _settled(value: Any) -> Any:
-    """Return a number without what rounding leaves of a difference of two equal ones."""
+    """Return a number, with 0 for the rounding error of a difference of equal numbers."""
     return 0.0 if isinstance(value, float) and abs(value) < ROUNDING else value
 
 

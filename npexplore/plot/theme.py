@@ -1,4 +1,4 @@
-"""How figures look: one plotly template that colour-blind readers can read too, and the settings of shown figures.
+"""The theme of all figures: a plotly template with colours for colour-blind readers, and settings of shown figures.
 
 Colours: Okabe and Ito, "Color Universal Design" (2008), without its yellow, which is too faint on white.
 """
@@ -19,7 +19,7 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
 )
 GREY, PALE = "#8A8F98", "#E5E7EB"
 COLORWAY = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-# One colour for each way to know a number, the same in every figure.
+# One colour for each origin of a number, the same in every figure.
 ORIGIN_COLOURS = {
     "published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VERMILION, "simulated": VERMILION,
     "estimate": GREEN,
@@ -72,8 +72,8 @@ pio.templates["npexplore"] = TEMPLATE
 
 
 def use_theme() -> None:
-    """Make template and CONFIG the defaults for every figure of this session (a notebook's first cell), and give
-    every table the one style: as `tables.table` shows it, without a bare index.
+    """Make template and CONFIG the defaults of all figures of this session (call it in a notebook's first cell), and
+    show all pandas tables in the style of `tables.table`, without a numeric index.
     """
     pio.templates.default = "npexplore"
     _show_tables()
@@ -82,7 +82,7 @@ def use_theme() -> None:
 
 
 def _show_tables() -> None:
-    """Let notebooks show pandas tables in our style; outside a notebook this does nothing."""
+    """Make notebooks show pandas tables in our style; outside of a notebook this does nothing."""
     import sys
 
     if "IPython" not in sys.modules:

@@ -1,4 +1,4 @@
-"""Time lines: a lane for each bank, command bus, gating and data bus; a block for each hold, with its access number."""
+"""Draws time lines: a lane per bank, command bus, gating and data bus; a block per hold, with its access number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def time_lines(
 ) -> go.Figure:
     """Return time lines stacked vertically, one for each named table (columns lane, access, start_ns, end_ns).
 
-    lanes: which lanes to draw, from top to bottom, and their labels.
+    lanes: lane -> label, from top to bottom.
     tables: the accesses by the name of their time line. length_ns: length of the time axis. title: of the figure.
     """
     height = 130 + len(tables) * (50 + 27 * len(lanes))
@@ -29,14 +29,14 @@ def time_lines(
     )
     for row, table in enumerate(tables.values(), start=1):
         part = table[table["lane"].isin(lanes) & (table["end_ns"] > 0) & (table["start_ns"] < length_ns)]
-        first = int(part["access"].min())
+        first_access = int(part["access"].min())
         start, end = part["start_ns"].clip(lower=0), part["end_ns"].clip(upper=length_ns)
         figure.add_trace(
             go.Bar(
                 orientation="h", y=part["lane"].map(lanes), base=start, x=end - start, width=0.78, showlegend=False,
-                marker={"color": [theme.COLORWAY[k % 6] for k in part["access"] - first],
+                marker={"color": [theme.COLORWAY[access % 6] for access in part["access"] - first_access],
                         "line": {"color": "white", "width": 1}},
-                text=part["access"] - first + 1, textposition="inside", insidetextanchor="middle", textangle=0,
+                text=part["access"] - first_access + 1, textposition="inside", insidetextanchor="middle", textangle=0,
                 textfont={"color": "white", "size": 11}, customdata=part[["start_ns", "end_ns"]],
                 hovertemplate="<b>%{y}</b>, access %{text}<br>held %{customdata[0]:.1f} to %{customdata[1]:.1f} ns"
                 "<extra></extra>",

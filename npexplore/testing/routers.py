@@ -125,7 +125,7 @@ def _to_next_hop(prefix: str, host: int, most: int) -> Any:
 
 
 def router_addresses(router: Router) -> st.SearchStrategy[int]:
-    """Draw addresses that matter to a router: its own, hosts and broadcasts of links, borders of routes, special ones."""
+    """Draw addresses that matter to a router: its own, hosts, broadcasts, borders of routes, special addresses."""
     routes = router.routes
     borders = {0}
     for value, length in zip(routes.value[-200:].tolist(), routes.length[-200:].tolist(), strict=True):
