@@ -1,4 +1,4 @@
-"""The command line: one group whose commands are loaded when they are run, one exit status for each kind of ending.
+"""The command line: one group whose commands are imported when they run, and one exit status per kind of ending.
 
 0 done; 1 the answer is no; 2 wrong usage, unreadable input or an internal error; 3 damaged input; 130 stopped by
 Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
@@ -88,7 +88,7 @@ HIDDEN_COMMANDS = {
     "warm": ("npexplore.cli.warm:command", "Compile the kernels into their cache, so that the first run is fast."),
 }
 
-COMPLETE = "_NPEXPLORE_COMPLETE"  # set by the shell that asks for completions, to what it asks
+COMPLETE = "_NPEXPLORE_COMPLETE"  # set by a shell that requests completions; the value is its request
 BROKEN_PIPE = 141
 
 
@@ -105,9 +105,9 @@ def program() -> click.Group:
     group.params.append(
         click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks; may stand anywhere.")
     )
-    for one in groups:
-        if one.list_commands(click.Context(one)):
-            group.add_command(one)
+    for subgroup in groups:
+        if subgroup.list_commands(click.Context(subgroup)):
+            group.add_command(subgroup)
     return click.version_option(__version__, prog_name="npexplore", message="%(prog)s %(version)s")(group)
 
 
@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
-        import_module("npexplore.cli.completions")  # with its own class for bash
+        import_module("npexplore.cli.completions")  # registers our completion class for bash
         return shell_complete(program(), {}, "npexplore", COMPLETE, instruction)
     words = [argument for argument in arguments if argument != "--debug"]
     if words[:1] == ["help"]:
@@ -142,13 +142,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(ending.format_message(), file=sys.stderr)
         return ending.exit_code
     except (KeyboardInterrupt, click.Abort) as ending:
-        # a command that keeps something says what
+        # the message of a command that keeps results names them
         status = _fail(f"stopped; {str(ending) or 'nothing was written'}", signals.status())
         if own_process:
             signals.end_now(status)
         return status
     except BrokenPipeError:
-        # Whoever read our output is gone; what is still buffered must not raise again at exit.
+        # The reader of our output has closed it; buffered text must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
@@ -160,30 +160,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Give a process that was started with a closed stream (`>&-`) the null device in its place."""
+    """Open the null device in place of a standard stream that was closed at the start (`>&-`)."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _spare_the_collector() -> None:
-    """Set the garbage collector up for a short process of our own: a third of a small command's time was its.
+    """Set up the garbage collector for a short process; with the defaults it takes a third of a small command's time.
 
-    It runs less often while modules are imported, and finds nothing to take apart at the end. All generations are gone
-    through once in 1.8 million new objects: a long sweep holds at most 100 MB of cycles.
+    It runs less often during imports, and frees nothing at the end. A full collection runs once in 1.8 million new
+    objects: a long sweep holds at most 100 MB of cycles.
     """
     gc.set_threshold(100_000, 5, 2)
     atexit.register(gc.freeze)
 
 
-PLAIN = {"±": "+-", "µ": "u", "→": "->"}  # what a terminal without the character is told
+PLAIN = {"±": "+-", "µ": "u", "→": "->"}  # replacements on a terminal without the character
 
 
 def _print_anywhere() -> None:
-    """Let both streams print any text: a character that the locale's encoding has not becomes a plain one, or ?."""
+    """Let both streams print any text: a character outside the locale's encoding becomes a plain one, or ?."""
 
     def plain(error: UnicodeError) -> tuple[str, int]:
         assert isinstance(error, UnicodeEncodeError)
-        return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
+        return "".join(PLAIN.get(char, "?") for char in error.object[error.start : error.end]), error.end
 
     codecs.register_error("npexplore.plain", plain)
     for stream in (sys.stdout, sys.stderr):
@@ -199,12 +199,12 @@ def _run(arguments: list[str]) -> int:
 
 
 def _name(words: list[str]) -> str:
-    """Return what a command line is called in lines of progress: `npexplore trace stats`."""
+    """Return the name of a command in lines of progress: `npexplore trace stats`."""
     return " ".join(["npexplore", *words[: 2 if words[:1] and words[0] in GROUPS else 1]])
 
 
 def _describe(error: Exception, command: str) -> tuple[str, int]:
-    """Return the one line that tells a user what went wrong with a command, and the exit status."""
+    """Return the error message of a command for users, in one line, and the exit status."""
     match error:
         case DamagedInputError():
             return str(error), 3
@@ -217,7 +217,7 @@ def _describe(error: Exception, command: str) -> tuple[str, int]:
             return error.format_message(), 2
         case OSError() if error.filename is not None:
             return f"{os.fsdecode(error.filename)}: {error.strerror}", 2
-        case OSError() if error.errno is not None:  # a full disk, a device that fails: no fault of ours
+        case OSError() if error.errno is not None:  # a full disk or a failing device
             return f"cannot read or write: {error.strerror}", 2
         case MemoryError():
             return f"not enough memory: {str(error) or 'an allocation failed'}", 2
@@ -226,10 +226,10 @@ def _describe(error: Exception, command: str) -> tuple[str, int]:
 
 
 def _in_words(error: click.UsageError) -> str:
-    """Return a usage error in plain words; a lone file behind a command that reads captures names the option for it."""
+    """Return a usage error in plain words, which names --trace if a capture was given without it."""
     text = re.sub("a valid integer( range)?", "a whole number", error.format_message())
     text = re.sub("a valid float( range)?", "a number", text)
-    options = {option for one in error.ctx.command.params for option in one.opts} if error.ctx else set()
+    options = {option for parameter in error.ctx.command.params for option in parameter.opts} if error.ctx else set()
     if text.startswith("Got unexpected extra argument") and "--trace" in options:
         text += "; a capture is given by --trace FILE"
     return text
@@ -245,7 +245,7 @@ def _warnings_in_one_line() -> Iterator[None]:
     messages_printed = set[str]()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        if str(message) not in messages_printed:  # a machine is made for every solver, and says the same each time
+        if str(message) not in messages_printed:  # each solver builds the machine, which repeats its warnings
             messages_printed.add(str(message))
             warn(str(message))
 

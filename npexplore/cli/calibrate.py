@@ -1,4 +1,4 @@
-"""`npexplore calibrate`: fit a machine's free parameters to calibration rows, and say what the rows leave open.
+"""`npexplore calibrate`: fit a machine's free parameters to calibration rows, and find other values that fit.
 
 The JSON document: `design, units{parameter: unit}, free{parameter: {low, high} or values}, values, score,
 evaluation_score, rows[{key, error, evaluation_error}], admissible{parameter: values}, profile{parameter: [{value,
@@ -79,9 +79,9 @@ def command(
         designs.with_machines({of: machine}),
         Task("fit", unit="point") as task,
     ):
-        own = [] if ledger is None else [row for row in read_results(ledger).own if row.role == "calibration"]
+        own_rows = [] if ledger is None else [row for row in read_results(ledger).own if row.role == "calibration"]
         fit = calibrate(
-            free, keys or ([] if own else None), of=of, own=own,
+            free, keys or ([] if own_rows else None), of=of, own=own_rows,
             starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
             evaluation_seeds=range(101, 101 + evaluation_seeds), profiles=not no_profile,
             progress=task.reach,
@@ -92,16 +92,16 @@ def command(
 
 
 def _few(line: Sequence[tuple[Value, float]]) -> list[tuple[Value, float]]:
-    """Return a profile, or of a long one its ends, its best, and eight spread over the rest; JSON has them all."""
+    """Return a profile; of a long one its ends, its best value and eight evenly spaced values (JSON has all)."""
     if len(line) <= PRINTED_VALUES:
         return list(line)
     best = min(range(len(line)), key=lambda place: line[place][1])
-    shown = {best, *(round(k * (len(line) - 1) / (PRINTED_VALUES - 2)) for k in range(PRINTED_VALUES - 1))}
-    return [line[place] for place in sorted(shown)]
+    places = {best, *(round(number * (len(line) - 1) / (PRINTED_VALUES - 2)) for number in range(PRINTED_VALUES - 1))}
+    return [line[place] for place in sorted(places)]
 
 
 def text(fit: Calibration, units: Mapping[str, str]) -> str:
-    """Return a calibration as text: the fitted values, how well they meet the rows, what other values would fit."""
+    """Return a calibration as text: fitted values, errors of the rows, other values that fit."""
     admissible = fit.admissible
     values = [
         {"parameter": name, "fitted": value, "unit": units[name],
@@ -112,7 +112,7 @@ def text(fit: Calibration, units: Mapping[str, str]) -> str:
         {"row": key, "error": f"{100 * fit.best.errors[key]:+.2f} %",
          "other seeds": f"{100 * fit.evaluation[key]:+.2f} %"} for key in fit.rows
     ]  # fmt: skip
-    said = (
+    summary = (
         f"root mean square {100 * fit.best.score:.2f} % with the seeds of the fit, "
         f"{100 * fit.evaluation_score:.2f} % with others; {len(fit.fits)} fits"
     )
@@ -120,4 +120,4 @@ def text(fit: Calibration, units: Mapping[str, str]) -> str:
         {"parameter": name, "value": value, "unit": units[name], "score %": 100 * reached}
         for name, line in fit.profile.items() for value, reached in _few(line)
     ]  # fmt: skip
-    return "\n\n".join([table(values), table(rows), said, *([table(lines)] if lines else [])])
+    return "\n\n".join([table(values), table(rows), summary, *([table(lines)] if lines else [])])

@@ -1,4 +1,4 @@
-"""`npexplore check`: every published number beside its predictions."""
+"""`npexplore check`: compare every published number with its predictions."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def command(
 
     machines = changed_machines(designs, {}) if files else None
     with with_machines(machines or {}):
-        theirs = read_results(results) if results else None
-    wanted = (
+        user_results = read_results(results) if results else None
+    names = (
         list(dict.fromkeys(name for name in (*(machines or {}), *designs) if not (Path(name).suffix or name in NETS)))
         or None
     )
-    wanted = wanted or (None if theirs is None else theirs.designs)
+    names = names or (None if user_results is None else user_results.designs)
     chosen = None if why is None else [why]
     checked = check(
-        wanted, seeds=seeds, results=theirs, sets=sets, rtl=rtl, estimate=estimate, keys=chosen, machines=machines
+        names, seeds=seeds, results=user_results, sets=sets, rtl=rtl, estimate=estimate, keys=chosen, machines=machines
     )
     if why is not None:
         from npexplore.study.checking.why import why as reasons
@@ -95,18 +95,18 @@ def command(
         write_page(html, results_page(checked.results or [], f"{Path(results or '').name} against predictions", beside))
     emit(document, lambda: _text(checked.rows, checked.results, document["scores"]), as_json=as_json)
     if markdown is not None:
-        _write_accuracy(markdown, checked, wanted, sets)
-    for row in checked.rows:  # a quantity that is likely misspelt
+        _write_accuracy(markdown, checked, names, sets)
+    for row in checked.rows:  # a quantity whose name is probably misspelt
         if "; is it" in (row["reason"] or ""):
             warn(f"{row['key']} has no prediction: {row['reason']}")
     off = [row["key"] for row in checked.rows if row["verdict"] == "off" and row["role"] == "check"]
-    if off and (strict or theirs is None):
+    if off and (strict or user_results is None):
         warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")
     return 1 if strict and off else 0
 
 
 def refuse_with_a_change(**options: object) -> None:
-    """Raise InputError if an option of the plain check is given together with a changed machine."""
+    """Raise InputError if an option of the plain check is combined with a changed machine."""
     for name, value in options.items():
         if value:
             raise InputError(f"--{name} works with the machines as they are listed, not with a changed one")
@@ -123,7 +123,7 @@ def _changed(
     shared_library: bool, seeds: int,
     strict: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Print which rows agree now, break or move; with --strict, status 1 if one breaks."""
+    """Print the rows that agree now, break or move; with --strict, return 1 if a row breaks."""
     from npexplore.designs import base_of, design
     from npexplore.study.checking.changed import CHANGES, changed_machines, compare_checks, knob_changes
 
@@ -132,7 +132,7 @@ def _changed(
         if len(values) > 1:
             raise InputError(f"--set {name} takes one value here, got {','.join(values)}")
     machines = changed_machines(designs, {name: values[0] for name, values in values_by_knob.items()})
-    other = {}
+    against_machines = {}
     if against is not None:
         changed_design = design(against)
         machines = machines or {base_of(changed_design): design(base_of(changed_design))}
@@ -141,10 +141,10 @@ def _changed(
                 f"--against {against} is a {base_of(changed_design)} and cannot be compared with {', '.join(machines)}"
             )
         machines = {base_of(changed_design): machines[base_of(changed_design)]}
-        other = {base_of(changed_design): changed_design}
-    changes = compare_checks(machines, other, seeds=seeds)
+        against_machines = {base_of(changed_design): changed_design}
+    changes = compare_checks(machines, against_machines, seeds=seeds)
     document = changes.to_dict()
-    what = "; ".join(knob_changes(name, machine) for name, machine in machines.items())
+    change_text = "; ".join(knob_changes(name, machine) for name, machine in machines.items())
     if not document["rows"]:
         raise InputError(f"no published row belongs to {', '.join(machines)}")
 
@@ -152,20 +152,20 @@ def _changed(
         from npexplore.report.changed_page import said
 
         order = [row for change in CHANGES[:-1] for row in document["rows"] if row["change"] == change]
-        shown = [
+        table_rows = [
             {
                 **row,
                 **{key: None if row[key] is None else f"{100 * row[key]:+.1f} %" for key in MOVES if "error" in key},
             }
             for row in order
         ]
-        return f"{what}\n{said(changes)}" + (f"\n\n{table(shown, MOVES)}" if shown else "")
+        return f"{change_text}\n{said(changes)}" + (f"\n\n{table(table_rows, MOVES)}" if table_rows else "")
 
-    emit({"version": __version__, "changed": what, **document}, text, as_json=as_json)
+    emit({"version": __version__, "changed": change_text, **document}, text, as_json=as_json)
     if html is not None:
         from npexplore.report.changed_page import changed_page
 
-        write_page(html, changed_page(changes, what, html if shared_library else None))
+        write_page(html, changed_page(changes, change_text, html if shared_library else None))
     return 1 if strict and document["counts"]["breaks"] else 0
 
 
@@ -176,7 +176,7 @@ MINE = {
 
 
 def _mine(results: list[dict[str, Any]]) -> str:
-    """Return a user's numbers as a table: beside the published ones, and beside ours."""
+    """Return a user's numbers as a table with the published and the predicted numbers."""
     rows = []
     for result in results:
         conditions = " ".join(f"{knob}={value}" for knob, value in result["conditions"].items() if knob != "design")
@@ -189,7 +189,7 @@ def _mine(results: list[dict[str, Any]]) -> str:
 
 
 def _scoreboard(lines: list[dict[str, Any]]) -> str:
-    """Return one line per paper; what has no skill is marked."""
+    """Return one line per paper; scores without skill are marked."""
     from npexplore.plot.scoreboard import NONE, papers
 
     rows = [
@@ -206,25 +206,25 @@ def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None, scor
     if results is not None:
         return _mine(results)
     modelled = [row for row in rows if row["verdict"] != "not_modelled"]
-    shown = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
+    printed = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
     counts = Counter(row["verdict"] for row in rows)
-    text = table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    text = table(printed, SHOWN) + "\n\n" + ", ".join(f"{count} {name}" for name, count in counts.most_common())
     if several := [row["key"] for row in rows if row["modes"]]:
         text += f"\n\nof one of several modes (column `modes` of --json): {', '.join(several)}"
     return f"{text}\n\n{_scoreboard(scores)}" if scores else text
 
 
 def _write_accuracy(path: Path, checked: Check, wanted: list[str] | None, sets: bool) -> None:
-    """Write the page of accuracy; with `sets`, how far parameter sets are apart, and of all designs the memories."""
+    """Write the accuracy page; with `sets` also distances of solvers and, for all designs, errors of the DRAM model."""
     from npexplore.designs import design_names
     from npexplore.ledger import load
     from npexplore.report.accuracy import accuracy
     from npexplore.study.checking.solvers import distances
 
-    near = distances(design_names() if wanted is None else wanted) if sets else []
+    solver_distances = distances(design_names() if wanted is None else wanted) if sets else []
     memory = []
     if sets and set(wanted or design_names()) >= set(design_names()):
         from npexplore.study.dram import experiments, table
 
-        memory = table([(one, one.error()) for one in experiments()])
-    write_page(path, accuracy(checked, load(), near, memory))
+        memory = table([(experiment, experiment.error()) for experiment in experiments()])
+    write_page(path, accuracy(checked, load(), solver_distances, memory))

@@ -1,4 +1,4 @@
-"""`npexplore compare`: machines side by side on the same packets, as published or at one clock.
+"""`npexplore compare`: compare machines on the same packets, as published or at one clock.
 
 The JSON document: `workload{name, packets, mean_packet_bytes, mean_frame_bytes, arrivals}, clock_mhz, rows[{machine,
 clock_mhz, bounds_bps, queueing_bps, simulated_bps, low_bps, high_bps, counted, rate_pps, packet_bps, line_rate_share,
@@ -58,9 +58,9 @@ def command(
 
 
 def text(document: dict[str, Any]) -> str:
-    """Return the machines as a table, and below it what some were asked in the packets' place."""
+    """Return the machines as a table, followed by notes and refusals."""
     load, clock = document["workload"], document["clock_mhz"]
-    how = "each as described" if clock is None else f"all at {clock:g} MHz, memories in step"
+    clocks = "each as described" if clock is None else f"all at {clock:g} MHz, memories in step"
     rows = [
         {
             "machine": row["machine"], "MHz": row["clock_mhz"], "packets Mb/s": _scaled(row["packet_bps"], 1e-6),
@@ -72,14 +72,14 @@ def text(document: dict[str, Any]) -> str:
         for row in document["rows"]
     ]  # fmt: skip
     notes = [
-        f"{row['machine']}: {said}"
+        f"{row['machine']}: {note}"
         for row in document["rows"]
-        for said in (row["note"], row["refused"])
-        if isinstance(said, str)
+        for note in (row["note"], row["refused"])
+        if isinstance(note, str)
     ]
     frames = f"mean Ethernet frame {load['mean_frame_bytes']:.4g} bytes"
     return "\n\n".join(
-        [f"{load['name']}, {load['arrivals']}, {how}; {frames}", table(rows), *(["\n".join(notes)] * bool(notes))]
+        [f"{load['name']}, {load['arrivals']}, {clocks}; {frames}", table(rows), *(["\n".join(notes)] * bool(notes))]
     )
 
 

@@ -1,6 +1,6 @@
-"""What a shell is offered when somebody presses TAB: designs, mixes, knobs of the design typed before, words.
+"""Shell completions: designs, mixes, knobs of the design on the command line, words.
 
-Answers come within half a second: machine files are read, Python files are parsed, nothing is built or run.
+They take at most half a second: machine files are read, Python files are parsed, nothing is built or run.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def complete_design(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer a shell the listed designs, and the files of its folder."""
+    """Return the listed designs and the files of the current folder as completions."""
     from npexplore.designs.listed import LISTED
 
     return [*offered(LISTED, begun), CompletionItem(begun, type="file")]
 
 
 def complete_mix(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer a shell the published mixes."""
+    """Return the published mixes as completions."""
     from npexplore.paths import stems
 
     return offered(stems("models", "mixes"), begun)
 
 
 def one_of_words(*words: str) -> Completer:
-    """Return a completer that offers these words; behind a comma, once more."""
+    """Return a completer that offers these words, also after each comma."""
 
     def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
         head, comma, last = begun.rpartition(",")
@@ -44,24 +44,24 @@ def one_of_words(*words: str) -> Completer:
 
 
 def complete_knob(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer a shell the knobs of the design typed before, and behind `knob=` its choices."""
-    # click leaves arguments in `args` where the option at the cursor has no value yet
+    """Return the knobs of the design on the command line, or after `knob=` the knob's choices."""
+    # click leaves arguments in `args` if the option at the cursor has no value yet
     chosen = [ctx.params.get("design"), *(ctx.params.get("designs") or ()), *ctx.args]
-    known = next((knobs_of(str(design)) for design in chosen if design), {})
+    choices_by_knob = next((knobs_of(str(design)) for design in chosen if design), {})
     knob, equals, values = begun.partition("=")
     if not equals:
-        return [CompletionItem(f"{name}=") for name in known if name.startswith(begun)]
-    head, comma, last = values.rpartition(",")
-    return offered(known.get(knob, ()), last, f"{knob}={head}{comma}")
+        return [CompletionItem(f"{name}=") for name in choices_by_knob if name.startswith(begun)]
+    head, comma, last_value = values.rpartition(",")
+    return offered(choices_by_knob.get(knob, ()), last_value, f"{knob}={head}{comma}")
 
 
 def offered(words: Any, begun: str, head: str = "") -> list[CompletionItem]:
-    """Return the words that begin so, each behind what is typed before them."""
+    """Return the words that start with `begun`, each with `head` before it."""
     return [CompletionItem(f"{head}{word}") for word in words if str(word).startswith(begun)]
 
 
 def knobs_of(name_or_path: str) -> dict[str, Sequence[str | int]]:
-    """Return the choices of each knob of a design, none for a number; empty for what cannot be read."""
+    """Return the choices of each knob of a design (none for a number); {} if the design cannot be read."""
     from npexplore.designs.listed import LISTED
     from npexplore.machine.machine_files import load_machine
 
@@ -70,7 +70,7 @@ def knobs_of(name_or_path: str) -> dict[str, Sequence[str | int]]:
         if path.suffix == ".py":
             return _arguments(path)
         if path.suffix == ".toml" or name_or_path in LISTED:
-            return {name: p.choices for name, p in load_machine(name_or_path).parameter.items()}
+            return {name: parameter.choices for name, parameter in load_machine(name_or_path).parameter.items()}
     return {}
 
 
@@ -88,15 +88,15 @@ def _arguments(path: Path) -> dict[str, Sequence[str | int]]:
 
 
 class BashWithEquals(BashComplete):
-    """Completion for bash, which breaks the words of a line at `=` and would put a blank behind `knob=`."""
+    """Completion for bash, which splits words at `=` and would add a blank after `knob=`."""
 
     source_template = BashComplete.source_template.replace(
         "COMPREPLY+=($value)", "COMPREPLY+=($value)\n            [[ $value == *= ]] && compopt -o nospace"
     )
-    head = ""  # of the word, which bash does not replace
+    head = ""  # beginning of the word, which bash does not replace
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the cursor and the one at it, those broken at `=` joined again."""
+        """Return the words before the cursor and the word at the cursor; words split at `=` are joined."""
         words, begun = super().get_completion_args()
         joined: list[str] = []
         for word in (*words, begun):
@@ -109,7 +109,7 @@ class BashWithEquals(BashComplete):
         return joined[:-1], joined[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return an item as bash inserts it."""
+        """Return an item in the form that bash inserts."""
         return f"{item.type},{item.value.removeprefix(self.head)}"
 
 

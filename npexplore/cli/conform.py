@@ -1,4 +1,4 @@
-"""`npexplore conform`: the conformance table of somebody's router, clause by clause, and failures (docs/testing.md).
+"""`npexplore conform`: the conformance table of a user's router, clause by clause, and its failures (docs/testing.md).
 
 Exit status 0 if every frame comes out right; 1 if some do not; 2 if the router cannot be run.
 """
@@ -109,19 +109,19 @@ def command(
     from npexplore.golden.router.configuration import load_router
 
     configuration = load_router(config)
-    how: dict[str, Any] = {"profile": profile, "failures": failures}
+    examine_options: dict[str, Any] = {"profile": profile, "failures": failures}
     if rules or graph:
-        how["judge"] = _judge(configuration, rules, drop, graph, verdicts)
+        examine_options["judge"] = _judge(configuration, rules, drop, graph, verdicts)
     with Task("comparing the routers"):
-        result = examine(router, configuration, again, how, frames, seconds)
+        result = examine(router, configuration, again, examine_options, frames, seconds)
     name = " ".join(router) or kernel_name()
     if export is not None:
         from npexplore.testing import write_captures
 
         note(f"captures: {len(write_captures(result, export))} files in {export}")
     if tests is not None:
-        mine = None if xdp is None else _xdp_router(xdp, section, maps, config, filters)
-        _write_tests(result, tests, " ".join(router), mine)
+        xdp_router = None if xdp is None else _xdp_router(xdp, section, maps, config, filters)
+        _write_tests(result, tests, " ".join(router), xdp_router)
     if report is not None:
         from npexplore.report.conformance_page import conformance_page
 
@@ -147,8 +147,8 @@ def _links(
     from npexplore.testing import LinkRouter, examine_router
 
     program = [shutil.which(words[0]) or words[0], *words[1:]]
-    with LinkRouter(program, router, ready_s=seconds or 5, again=again) as mine:
-        return examine_router(mine.forward, router, max_examples=frames, **how)
+    with LinkRouter(program, router, ready_s=seconds or 5, again=again) as link_router:
+        return examine_router(link_router.forward, router, max_examples=frames, **how)
 
 
 def _function(
@@ -189,11 +189,11 @@ def _xdp(
     from npexplore.testing import LiveXdpRouter, examine_router
 
     with ExitStack() as stack:
-        mine = _xdp_router(words[0], section, maps, config, filters, LiveXdpRouter if live else None)
-        if isinstance(mine, LiveXdpRouter):
-            stack.enter_context(mine)
-        result = examine_router(mine.forward, router, max_examples=frames, **how)
-    counts = ", ".join(f"{name} {count:,}" for name, count in mine.verdicts.most_common())
+        xdp_router = _xdp_router(words[0], section, maps, config, filters, LiveXdpRouter if live else None)
+        if isinstance(xdp_router, LiveXdpRouter):
+            stack.enter_context(xdp_router)
+        result = examine_router(xdp_router.forward, router, max_examples=frames, **how)
+    counts = ", ".join(f"{name} {count:,}" for name, count in xdp_router.verdicts.most_common())
     note(f"verdicts: {counts}{'' if filters else '; not judged: pass'}")
     if not result.frames:
         raise InputError(f"{words[0]}: no frame was judged: the program passes all of them to the kernel; a filter is "
@@ -213,7 +213,7 @@ def _loaded(text: str) -> Callable[[int, bytes], Any]:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever it is, it is the file's
+    except (Exception, SystemExit) as error:  # any error of the file
         raise InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from None
     function: Callable[[int, bytes], Any] = vars(module)[one_of(f"{path}: function", name, vars(module))]
     return function
@@ -231,7 +231,7 @@ def _kernel(
 
 
 def kernel_name() -> str:
-    """Return what the kernel of this machine calls itself."""
+    """Return the name and release of this machine's kernel."""
     return f"{platform.system()} {platform.release()}"
 
 
@@ -262,7 +262,7 @@ def _check_kind(kind: str, router: tuple[str, ...], again: bool, tests: Path | N
 def _configuration(
     config: Path | None, xdp: str | None, rules: str | None, drop: tuple[str, ...], graph: str | None, verdicts: bool
 ) -> Path:
-    """Return the router's configuration; raises InputError without one, or for options of a judge that miss others."""
+    """Return the router's configuration; raises InputError without one, or for incomplete options of a judge."""
     if (rules or graph) and xdp is None:
         raise InputError("--rules and --click judge an XDP program, and need --xdp FILE.o")
     if (rules and graph) or (drop and not rules) or (verdicts and not graph):

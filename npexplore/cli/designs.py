@@ -26,19 +26,19 @@ def command(as_json: bool) -> None:
     from npexplore.machine.machine_files import load_machine
 
     rows = []
-    for name, one in LISTED.items():
+    for name, entry in LISTED.items():
         file = load_machine(name)
         knobs = sum(parameter.kind == "knob" for parameter in file.parameter.values())
         rows.append({
             "name": name, "title": file.title, "knobs": knobs, "parameters": len(file.parameter), "paper": file.paper,
-            "needs_workload": one.needs_workload,
+            "needs_workload": entry.needs_workload,
         })  # fmt: skip
     columns = {"name": "name", "knobs": "knobs", "parameters": "parameters", "paper": "paper", "title": "title"}
     emit({"designs": rows}, lambda: table(rows, columns), as_json=as_json)
 
 
 def show_knobs(name: str, parameters: Parameters, as_json: bool) -> None:
-    """Print what can be set on a design."""
+    """Print the parameters that can be set on a design."""
     from npexplore.machine.parameters import HOW_TO_ADD
 
     rows = list_knobs(parameters)
@@ -47,16 +47,18 @@ def show_knobs(name: str, parameters: Parameters, as_json: bool) -> None:
 
 
 def list_knobs(parameters: Parameters) -> list[dict[str, Any]]:
-    """Return what can be set on a design, the paper's knobs first."""
+    """Return the parameters that can be set on a design, the paper's knobs first."""
     rows = []
-    for name, p in parameters.file.parameter.items():
-        low, high = ("" if end is None else f"{end:g}" for end in (p.min, p.max))
-        kind = "choice" if p.choices else "integer" if isinstance(p.value, int) else "number"
-        span = ", ".join(map(str, p.choices)) if p.choices else f"{low}..{high}" if low or high else ""
+    for name, parameter in parameters.file.parameter.items():
+        low, high = ("" if end is None else f"{end:g}" for end in (parameter.min, parameter.max))
+        kind = "choice" if parameter.choices else "integer" if isinstance(parameter.value, int) else "number"
+        range_text = (
+            ", ".join(map(str, parameter.choices)) if parameter.choices else f"{low}..{high}" if low or high else ""
+        )
         rows.append({
-            "knob": name, "kind": p.kind, "type": kind, "value": parameters[name], "default": p.value,
-            "unit": p.unit, "range": span, "min": p.min, "max": p.max, "choices": p.choices or None,
-            "about": p.about, "source": p.source,
+            "knob": name, "kind": parameter.kind, "type": kind, "value": parameters[name], "default": parameter.value,
+            "unit": parameter.unit, "range": range_text, "min": parameter.min, "max": parameter.max,
+            "choices": parameter.choices or None, "about": parameter.about, "source": parameter.source,
         })  # fmt: skip
     return sorted(rows, key=lambda row: row["kind"] != "knob")
 

@@ -1,9 +1,9 @@
-"""`npexplore doctor`: check the installation and the stores of results, repair what is broken, and say what was done.
+"""`npexplore doctor`: check the installation and the stores of results, repair what is broken, and report the repairs.
 
 A check is a function `check(places, repair) -> list[Finding]` (npexplore/findings.py), named in CHECKS as
-"module:function" and imported when it runs. It must not raise for anything that it finds broken: that is a finding.
-places: the files and folders that the user gave, default the current folder; a check of the installation ignores them.
-repair: False with --no-repair, where a check only looks. Exit status: 0 nothing is broken (any more), 1 something is.
+"module:function" and imported when it runs. It must not raise an error for something broken, but return a finding.
+places: files and folders on the command line, default the current folder; a check of the installation ignores them.
+repair: False with --no-repair: the check changes nothing. Exit status: 0 nothing is broken (any more), 1 something is.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ CHECKS = {
 def command(places: tuple[Path, ...], no_repair: bool, as_json: bool) -> int:
     """Check the installation and the stored results in FILE or FOLDER (default: here), and repair what is broken."""
     rows = [
-        {"check": name, "subject": one.subject, "state": one.state, "note": one.note}
+        {"check": name, "subject": finding.subject, "state": finding.state, "note": finding.note}
         for name, where in CHECKS.items()
-        for one in _run(where, places or (Path(),), not no_repair)
+        for finding in _run(where, places or (Path(),), not no_repair)
     ]
     broken = sum(row["state"] == BROKEN for row in rows)
     emit({"findings": rows, "broken": broken}, lambda: table(rows), as_json=as_json)

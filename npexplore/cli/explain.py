@@ -1,4 +1,4 @@
-"""`npexplore explain`: what a machine does with a workload, and why (fields: docs/explain.md).
+"""`npexplore explain`: the performance of a machine on a workload, and its reasons (fields: docs/explain.md).
 
 Exit status 3 if the workload's capture is damaged: the packets that could be read are still explained.
 """
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from npexplore.solve.prediction import Prediction
     from npexplore.study.explaining.explain import Explanation
 
-FEW_IDLE = 3  # named one by one
-SHORTEST_BYTES = 64  # of the packets that are taken where none are given
-MOST_LINES, WIDEST = 25, 100  # of what is printed without --full
+FEW_IDLE = 3  # most idle resources of a group that are named individually
+SHORTEST_BYTES = 64  # packet length if no workload is given
+MOST_LINES, WIDEST = 25, 100  # lines, and characters of a line, without --full
 
 
 @click.command("explain")
@@ -111,7 +111,7 @@ def command(
     )  # fmt: skip
     warn_of_idle_knobs(split_settings(settings), [(machine, load)])
     for name, reason in explanation.refused.items():
-        if reason == NOT_ESTIMATED:  # the user chose so
+        if reason == NOT_ESTIMATED:  # the user's choice
             continue
         warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
     if html is not None:
@@ -124,15 +124,15 @@ def command(
 
 
 def _typed(context: click.Context) -> str:
-    """Return the command line that gives what was given."""
+    """Return the command line with the arguments and options that were given."""
     words = ["npexplore", "explain"]
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
-        for one in value if isinstance(value, tuple) else [value]:
+        for item in value if isinstance(value, tuple) else [value]:
             flag = [max(parameter.opts, key=len)] if isinstance(parameter, click.Option) else []
-            words += flag if isinstance(parameter, click.Option) and parameter.is_flag else [*flag, shown(str(one))]
+            words += flag if isinstance(parameter, click.Option) and parameter.is_flag else [*flag, shown(str(item))]
     return shlex.join(words)
 
 
@@ -140,10 +140,10 @@ def _explain(
     design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None, rtl: bool,
     changes: bool, aloud: bool, full: bool, tables: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
-    """Return an explanation, and those of its lines that were printed as soon as they were known (aloud).
+    """Return an explanation, and the lines that were printed early (aloud: print lines as soon as they are known).
 
-    full: of all its lines, else of those of `brief`. tables: whether anybody reads elasticities and knees; the lines of
-    `brief` tell single changes alone.
+    full: print all lines, otherwise the lines of `brief`. tables: whether elasticities and knees are needed; `brief`
+    shows single changes only.
     """
     from npexplore.engine.cold import meanwhile
     from npexplore.solve.solver_answers import ESTIMATE
@@ -153,7 +153,7 @@ def _explain(
     printed: list[str] = []
 
     def print_new(text: str) -> None:
-        """Print the lines that were not printed yet."""
+        """Print the lines that have not been printed yet."""
         if aloud and (lines := [line for line in text.split("\n") if line not in printed]):
             printed.extend(lines)
             say("\n".join(lines) if full else wrapped("\n".join(lines), WIDEST))
@@ -172,7 +172,7 @@ def _explain(
             text = answer_in_words(e)
             if "simulated" in {*e.predictions, *e.refused}:
                 print_new(text)
-            elif ESTIMATE in e.predictions:  # the answer is that; what binds is told with a simulation's times
+            elif ESTIMATE in e.predictions:  # the rate is final; the bottleneck needs a simulation
                 print_new(text.partition("\n")[0])
             solving.describe("other solvers" if printed else text.partition("\n")[0])
 
@@ -189,12 +189,12 @@ FIRST_PACKETS = 500
 
 
 def _say_first_number(design: Design, load: Workload | None, seed: int) -> None:
-    """Print what a few packets say, which are interpreted while the event loop is compiled."""
+    """Print the rate of a few packets, which are interpreted while the event loop is compiled."""
     if load is not None and load.arrivals == "timestamps":
         return
     with suppress(NpexploreError), Task(f"simulating {FIRST_PACKETS} packets"):  # the explanation reports the error
-        first = design.simulate(load, packets=FIRST_PACKETS, seed=seed)
-        rate = f"about {first.rate_pps / 1e6:.4g} Mpps"
+        prediction = design.simulate(load, packets=FIRST_PACKETS, seed=seed)
+        rate = f"about {prediction.rate_pps / 1e6:.4g} Mpps"
         say(f"{rate}, from the first {FIRST_PACKETS} packets; kernels are being compiled, once")
 
 
@@ -206,38 +206,39 @@ def _formulas(design: Design, load: Workload | None) -> Formulas:
 
 
 def brief(e: Explanation, printed: str) -> str:
-    """Return what follows the lines that were printed early, so that all of them are at most MOST_LINES."""
+    """Return the lines after those printed early, so that all together are at most MOST_LINES."""
     from npexplore.study.explaining.words import brief_in_words
 
     numbers = _solvers(e, WIDEST).split("\n")
-    before = wrapped(printed, WIDEST).split("\n") if printed else []
-    room = MOST_LINES - len(before) - len(numbers) - 2  # an empty line, and where there is more
-    shown: list[str] = []
+    early_lines = wrapped(printed, WIDEST).split("\n") if printed else []
+    room = MOST_LINES - len(early_lines) - len(numbers) - 2  # an empty line, and the line that names --full
+    lines_shown: list[str] = []
     for line in brief_in_words(e).split("\n"):
         if line not in printed.split("\n"):
             lines = wrapped(line, WIDEST).split("\n")
-            shown += lines if len(shown) + len(lines) <= room else []
-    return "\n".join([*shown, "", *numbers, "busy times, effects of all parameters, assumptions: --full"])
+            lines_shown += lines if len(lines_shown) + len(lines) <= room else []
+    return "\n".join([*lines_shown, "", *numbers, "busy times, effects of all parameters, assumptions: --full"])
 
 
 def _solvers(e: Explanation, width: int | None = None) -> str:
     best = e.best
     rows = [
         {
-            "solver": name, "throughput": p.throughput_bps / 1e6, "rate": p.rate_pps / 1e6, "bottleneck": p.bottleneck,
-            "latency": None if p.latency_s.mean is None else p.latency_s.mean * 1e9,
+            "solver": name, "throughput": prediction.throughput_bps / 1e6, "rate": prediction.rate_pps / 1e6,
+            "bottleneck": prediction.bottleneck,
+            "latency": None if prediction.latency_s.mean is None else prediction.latency_s.mean * 1e9,
         }
-        for name, p in e.predictions.items()
+        for name, prediction in e.predictions.items()
     ]  # fmt: skip
-    heads = {
+    columns = {
         "solver": "solver", "throughput": f"Mb/s ({best.counted})", "rate": "Mpps", "latency": "latency ns",
         "bottleneck": "bottleneck",
     }  # fmt: skip
-    return table(rows, heads, width)
+    return table(rows, columns, width)
 
 
 def text(e: Explanation, printed: str) -> str:
-    """Return what follows the lines that were printed early: the other lines of an explanation, then the numbers."""
+    """Return the text after the lines printed early: the other lines of an explanation, then the numbers."""
     from npexplore.study.explaining.words import gain_text, value_text
 
     best = e.best
@@ -263,10 +264,10 @@ def text(e: Explanation, printed: str) -> str:
             parts.append(f"{about}\n{table(changes)}")
         if e.sensitivity.without_effect:
             parts.append(f"no effect beyond the noise: {', '.join(e.sensitivity.without_effect)}")
-        why: dict[str, list[str]] = {}
+        names_by_reason: dict[str, list[str]] = {}
         for name, reason in e.sensitivity.not_varied.items():
-            why.setdefault(reason, []).append(name)
-        parts += [f"not varied, {reason}: {', '.join(names)}" for reason, names in why.items()]
+            names_by_reason.setdefault(reason, []).append(name)
+        parts += [f"not varied, {reason}: {', '.join(names)}" for reason, names in names_by_reason.items()]
     if e.what_if is not None and e.what_if.changes:
         rows = [
             {"change": f"{c.knob} {value_text(c.present)} to {value_text(c.value)} {c.unit}".strip(), "kind": c.kind,
@@ -289,38 +290,38 @@ def text(e: Explanation, printed: str) -> str:
 
 
 def _corrected(e: Explanation, printed: str) -> list[str]:
-    """Return the first lines that read otherwise now that everything has been simulated."""
-    new = [line for line in str(e).split("\n") if line not in printed.split("\n")]
-    return ["\n".join(("Now that all parameters are simulated:", *new))] if new else []
+    """Return the early lines that have changed after all simulations."""
+    changed_lines = [line for line in str(e).split("\n") if line not in printed.split("\n")]
+    return ["\n".join(("Now that all parameters are simulated:", *changed_lines))] if changed_lines else []
 
 
 def _times(best: Prediction) -> list[str]:
-    """Return where a packet's time goes as a table, if that is known."""
-    broken = best.breakdown
-    if broken is None:
+    """Return a packet's latency by resource as a table, if it is known."""
+    breakdown = best.breakdown
+    if breakdown is None:
         return []
-    late = {name: {p.resource: p.total_s for p in one.parts} for name, one in broken.quantiles.items()}
+    by_quantile = {name: {p.resource: p.total_s for p in late.parts} for name, late in breakdown.quantiles.items()}
     rows = [
         {
             "resource": p.resource or "elsewhere", "service ns": p.service_s * 1e9, "waiting ns": p.waiting_s * 1e9,
             "held by others ns": p.held_s * 1e9, "in all ns": p.total_s * 1e9,
-            **{f"around {name} ns": parts.get(p.resource, 0.0) * 1e9 for name, parts in late.items()},
+            **{f"around {name} ns": parts.get(p.resource, 0.0) * 1e9 for name, parts in by_quantile.items()},
         }
-        for p in broken.parts
+        for p in breakdown.parts
     ]  # fmt: skip
     return ["where a packet's time goes\n" + table(rows)]
 
 
 def _never_busy(best: Prediction) -> list[str]:
-    """Name what is never busy in a line; many alike by what their names begin with, if none of them is ever busy."""
-    alike: dict[str, list[str]] = {}
+    """Return a line with the resources that are never busy; a prefix stands for all if none with it is ever busy."""
+    by_prefix: dict[str, list[str]] = {}
     for name in best.utilization:
-        alike.setdefault(name.partition(".")[0], []).append(name)
+        by_prefix.setdefault(name.partition(".")[0], []).append(name)
     never_busy = []
-    for start, names in alike.items():
+    for prefix, names in by_prefix.items():
         idle = [name for name in names if not best.utilization[name].busy > 0]
         if len(idle) < len(names):
-            never_busy += idle if len(idle) <= FEW_IDLE else [f"{len(idle)} of {len(names)} {start}"]
+            never_busy += idle if len(idle) <= FEW_IDLE else [f"{len(idle)} of {len(names)} {prefix}"]
         elif idle:
-            never_busy.append(idle[0] if len(idle) == 1 else f"{start} ({len(idle)})")
+            never_busy.append(idle[0] if len(idle) == 1 else f"{prefix} ({len(idle)})")
     return ["never busy: " + ", ".join(never_busy)] if never_busy else []

@@ -1,6 +1,6 @@
 """`npexplore export`: the rows that a sweep or a load curve has finished, as a Parquet file, while it runs or after it.
 
-The running command goes on undisturbed (docs/sweeps.md).
+The running command is not affected (docs/sweeps.md).
 """
 
 from pathlib import Path

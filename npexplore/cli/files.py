@@ -1,4 +1,4 @@
-"""Files that commands write, checked before the work and not after it, and the memory for those that they read."""
+"""Output files of commands, checked before the work starts, and the memory limit for input files."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -29,14 +29,14 @@ def memory_limit(text: str) -> int:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a text file all at once: if the writing is interrupted, the older file stays."""
+    """Write a text file all at once: if writing is interrupted, the old file stays."""
     from npexplore.packets.output import write_text
 
     write_text(path, text)
 
 
 def write_texts(folder: Path, texts: Mapping[Path, str]) -> None:
-    """Write text files into a folder, which is made; raises InputError where it cannot be written."""
+    """Write text files into a folder, which is created if missing; raises InputError if it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
@@ -46,7 +46,7 @@ def write_texts(folder: Path, texts: Mapping[Path, str]) -> None:
 
 
 def refuse_closed(path: Path) -> None:
-    """Raise InputError if the folder of a file to write is there and takes no files."""
+    """Raise InputError if the folder of an output file exists and is not writable."""
     if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: cannot be written: folder {path.parent} is not writable")
 
@@ -68,7 +68,7 @@ class OutputFile(click.Path):
 
 @contextmanager
 def telling_what_is_kept(out: Path | None) -> Iterator[None]:
-    """Let an interruption inside say how many rows of a study are in its file."""
+    """Add the number of rows that a study's file keeps to the message of an interruption."""
     try:
         yield
     except KeyboardInterrupt:

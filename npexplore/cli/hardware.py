@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from npexplore.hardware.described import StepHardware
 
 BUILT = ("threads", "flow_counting", "source_lookup", "lookup_cycles", "core_mhz", "scheduler", "lut_structures")
-AROUND = (  # engines; what an engine alone has no use for
+AROUND = (  # knobs of the parts around engines, which a single engine does not have
     "engines", "clusters", "lookup_delay", "balancing", "local_arbiter", "global_arbiter", "reorder", "reorder_places",
     "fifo_packets", "lanes", "memory", "memories", "channels", "internal_channels", "qdr_mhz", "qdriiplus_mops",
     "when_full", "ipv6_delay_ratio",
 )  # fmt: skip
-SHOWN = ("files", "first", "ends", "passed")  # elsewhere
+SHOWN = ("files", "first", "ends", "passed")  # shown elsewhere in the text
 PROGRAMS = ("ipv4", "ipv6", "ipv4+ipv6", "mpls", "ipv4+ipv6+mpls")
 
 
@@ -87,21 +87,23 @@ def command(
         simulator(verify)
     engine_files: EngineFiles
     with reading() as reads:
-        p = apply_settings(design_of("gorilla"), settings).parameters
-        clock_mhz, counting = float(p.core_mhz), p.flow_counting == "on"
-        both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
-        tables = router_tables("deep", both, pipes=True)
+        parameters = apply_settings(design_of("gorilla"), settings).parameters
+        clock_mhz, counting = float(parameters.core_mhz), parameters.flow_counting == "on"
+        looks_up_source = parameters.source_lookup == "always" or (
+            parameters.source_lookup == "with_counting" and counting
+        )
+        tables = router_tables("deep", looks_up_source, pipes=True)
         if alone:
-            threads, cycles = int(p.threads), round(p.lookup_cycles)
+            threads, cycles = int(parameters.threads), round(parameters.lookup_cycles)
             engine_files = EngineFiles(
-                tables, protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
+                tables, protocols, counting, threads, cycles, str(parameters.scheduler), str(parameters.lut_structures)
             )
         else:
             inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in values_by_knob else 1
             if frames:
-                engine_files = FrameFiles(p, tables, protocols, clusters, lookups)
+                engine_files = FrameFiles(parameters, tables, protocols, clusters, lookups)
             else:
-                engine_files = SystemFiles(p, tables, protocols, clusters, lookups, inside)
+                engine_files = SystemFiles(parameters, tables, protocols, clusters, lookups, inside)
         files = engine_files.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:
@@ -118,7 +120,7 @@ def command(
 
 
 def _shown(document: dict[str, Any], as_json: bool) -> None:
-    """Show what was written and found; a difference is an error."""
+    """Print the files written and the results; raises InputError for a difference."""
     emit(document, lambda: _document_text(document), as_json=as_json)
     if document.get("differences"):
         raise InputError(f"hardware and step program differ: {document['first']}")
@@ -126,20 +128,20 @@ def _shown(document: dict[str, Any], as_json: bool) -> None:
 
 def _document_text(document: dict[str, Any]) -> str:
     files = "\n".join(f"wrote {file}" for file in document["files"])
-    shown = {
+    values = {
         **document,
         **document.get("ends", {}),
         **document.get("passed", {}),
         "unreached": ", ".join(document.get("unreached", ())) or "none",
     }
-    rows = [{"what": key, "value": value} for key, value in shown.items() if key not in SHOWN]
+    rows = [{"what": key, "value": value} for key, value in values.items() if key not in SHOWN]
     return f"{files}\n\n{table(rows)}" if rows else files
 
 
 def _own(
     file: Path, settings: tuple[str, ...], program: str | None, out: Path, verify: int | None
 ) -> dict[str, Any]:  # fmt: skip
-    """Write a user's own step program as hardware; return what was written and found."""
+    """Write a user's step program as hardware; return the files written and the results of their verification."""
     from npexplore.hardware.program_files import ProgramFiles, knobs_of
     from npexplore.hardware.simulators import simulator
 
@@ -153,19 +155,19 @@ def _own(
     program_files = ProgramFiles(hardware, knobs_of({name: values[0] for name, values in values_by_knob.items()}))
     if verify:
         simulator(verify)
-    document: dict[str, Any] = {"files": [str(one) for one in program_files.write(out)]}
+    document: dict[str, Any] = {"files": [str(path) for path in program_files.write(out)]}
     if verify:
         cases = hardware.tried(verify)
         with Task("simulating the hardware"):
             outcome = program_files.verify(out, cases)
-        passed = Counter(one.name for case in cases for one in hardware.run(case).passed)
-        never = [one.name for one in hardware.compiled.substeps() if one.name not in passed]
+        passed = Counter(substep.name for case in cases for substep in hardware.run(case).passed)
+        never = [substep.name for substep in hardware.compiled.substeps() if substep.name not in passed]
         document |= {**asdict(outcome), "passed": dict(passed), "unreached": never}
     return document
 
 
 def _hardware_of(file: Path) -> StepHardware:
-    """Return what a Python file defines as `hardware`."""
+    """Return the StepHardware that a Python file defines as `hardware`."""
     from npexplore.hardware.described import StepHardware
 
     spec = spec_from_file_location(file.stem, file)

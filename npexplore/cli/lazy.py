@@ -1,4 +1,4 @@
-"""A click group that imports a command only when it is run: its names and help lines stand in a table."""
+"""A click group that imports a command only when it runs: names and help lines are in a table."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -13,7 +13,7 @@ Table = Mapping[str, tuple[str, str]]  # name -> ("module:attribute", help line)
 
 
 class LazyGroup(click.Group):
-    """A group over a table of commands; an entry counts once its module exists. Hidden ones run but are not listed."""
+    """A group over a table of commands; entries need an existing module. Hidden commands run but are not listed."""
 
     def __init__(self, name: str, table: Table, *, hidden: Table | None = None, **options: Any) -> None:
         super().__init__(name, **options)
@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line; an unknown name is answered with the nearest ones."""
+        """Find the command of a command line; raises UnknownNameError, which names the nearest commands."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:

@@ -72,7 +72,7 @@ def command(
 ) -> int:  # fmt: skip
     """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
     if out is not None:
-        refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
+        refuse_closed(out)  # before importing kernels, whose compilation would be wasted
     from npexplore.designs import design as design_of
 
     for option, value, reason in (
@@ -124,7 +124,7 @@ def _curve(
 
 
 def _loads(text: str, packets: Workload) -> list[float | str]:
-    """Return the packets a second that `A..B` (20, both ends too) or a list with commas says; shares as text."""
+    """Return the loads of `A..B` (20 evenly spaced, ends included) or of a list, in packets/s; shares as text."""
     import numpy as np
 
     from npexplore.study.loading.curve import POINTS, share_of
@@ -133,7 +133,7 @@ def _loads(text: str, packets: Workload) -> list[float | str]:
     if not dots:
         return [part if part.strip().endswith("%") else packets.packets_per_s(part) for part in text.split(",")]
     if share := first.strip().endswith("%") and last.strip().endswith("%"):
-        low, high = (100 * share_of(one) for one in (first, last))
+        low, high = (100 * share_of(end) for end in (first, last))
     else:
         low, high = packets.packets_per_s(first), packets.packets_per_s(last)
     if not low < high:
@@ -172,25 +172,25 @@ def _share(text: str) -> float:
 
 
 def said(curve: LoadCurve) -> str:
-    """Return what a curve tells in a sentence."""
-    full = [f"{_with_half(s)} Mpps by {name} ({s.bottleneck})" for name, s in curve.saturation.items()]
+    """Return a curve's main results as sentences."""
+    full = [f"{_with_half(rate)} Mpps by {name} ({rate.bottleneck})" for name, rate in curve.saturation.items()]
     parts = [f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals, saturates at {', '.join(full)}."]
     if curve.line_pps is not None and curve.full is not None:
         reached, frame = 100 * curve.full.rate_pps / curve.line_pps, cell(curve.mean_frame_bytes or 0.0)
         parts.append(f"That is {reached:.3g} % of line rate with Ethernet frames of {frame} bytes.")
     points, doubled = [point for point in curve.best if point.solver != "queueing"], curve.doubled_pps
     if doubled is not None:
-        least = cell((points[0].latency_s["mean"] or 0.0) * 1e9)
-        parts.append(f"Mean latency is {least} ns at first and twice that from {cell(doubled / 1e6)} Mpps on.")
+        light_load_ns = cell((points[0].latency_s["mean"] or 0.0) * 1e9)
+        parts.append(f"Mean latency is {light_load_ns} ns at first and twice that from {cell(doubled / 1e6)} Mpps on.")
     lost = next((point.offered_pps for point in points if point.loss), math.inf)
     full_at = math.inf if curve.full is None else curve.full.rate_pps
     if lost <= full_at:
         parts.append(f"Packets are lost from {cell(lost / 1e6)} Mpps on.")
     elif any(full_at < point.offered_pps < lost for point in points):
         parts.append("None is lost before; just above, buffers were still filling at the end (more --packets).")
-    few, many = (end((point.packets or 0 for point in curve.of("simulation")), default=0) for end in (min, max))
-    if few < many and not curve.of("estimate"):
-        parts.append(f"{few:,} to {many:,} packets are measured at each load (--packets N: N at all).")
+    fewest, most = (end((point.packets or 0 for point in curve.of("simulation")), default=0) for end in (min, max))
+    if fewest < most and not curve.of("estimate"):
+        parts.append(f"{fewest:,} to {most:,} packets are measured at each load (--packets N: N at all).")
     return " ".join(parts)
 
 
@@ -201,9 +201,9 @@ def _with_half(full: Saturation) -> str:
 
 
 def records(curve: LoadCurve) -> list[dict[str, Any]]:
-    """Return the table of a curve: a load a row, the best answer first (its solver where these differ), then queueing.
+    """Return the table of a curve: a row per load with the best answer (its solver if solvers differ), then queueing.
 
-    Where loads are estimated, the simulations of those that are stand in the document alone.
+    Simulations of loads that are also estimated are only in the JSON document.
     """
     estimated = bool(curve.of("estimate"))
     queueing = {round(point.offered_pps, 3): point for point in curve.of("queueing")}
@@ -211,8 +211,8 @@ def records(curve: LoadCurve) -> list[dict[str, Any]]:
     for point in curve.best:
         row: dict[str, Any] = {"offered Mpps": point.offered_pps / 1e6} | ({"by": point.solver} if estimated else {})
         row |= _row(point, "queueing " if point.solver == "queueing" else "", estimated)
-        other = queueing.get(round(point.offered_pps, 3))
-        rows.append(row if other is None else row | _row(other, "queueing "))
+        queueing_point = queueing.get(round(point.offered_pps, 3))
+        rows.append(row if queueing_point is None else row | _row(queueing_point, "queueing "))
     return rows
 
 
@@ -231,7 +231,7 @@ def _row(point: LoadPoint, head: str, estimated: bool = False) -> dict[str, Any]
 
 
 def search_text(search: LoadSearch) -> str:
-    """Return what a search found, one line per goal, and the trials behind it."""
+    """Return the rates of a search, one line per goal, and its trials."""
     full, packets = search.saturation, search.found[0].goal.final
     trials = table([{"offered Mpps": p.offered_pps / 1e6, **_row(p, "")} for p in search.points])
     return (
@@ -245,6 +245,6 @@ def search_text(search: LoadSearch) -> str:
 def _answer(one: Found) -> str:
     loss = one.goal.loss_ratio
     high = "more than was tried" if one.high is None else cell(one.high / 1e6)
-    more = "" if one.loses_at is None else f"; more is lost at {cell(one.loses_at / 1e6)}"
+    loss_text = "" if one.loses_at is None else f"; more is lost at {cell(one.loses_at / 1e6)}"
     name = f"PDR, {100 * loss:g} % lost" if loss else "NDR, none lost"
-    return f"{name}: {cell(one.load / 1e6)} Mpps (95 %: {cell(one.low / 1e6)} to {high}{more})"
+    return f"{name}: {cell(one.load / 1e6)} Mpps (95 %: {cell(one.low / 1e6)} to {high}{loss_text})"

@@ -1,4 +1,4 @@
-"""What `npexplore solve` does with a Petri net: structure, markings, Markov chain, simulation (docs/petri.md)."""
+"""Petri nets in `npexplore solve`: structure, markings, Markov chain, simulation (docs/petri.md)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def solve_net(
     left_out: Sequence[str] = (),
     compare_stored: bool = False,
 ) -> None:
-    """Print what is known of a net by the methods asked for; simulated `firings` are for each of the seeds 1, 2, ..."""
+    """Print the results of the chosen methods for a net; `firings` are simulated for each of the seeds 1, 2, ..."""
     from npexplore.machine.petri import load_net
     from npexplore.networks.jmt_net import read_jmt_net
     from npexplore.networks.jmt_results import beside_net, stored_results
@@ -62,12 +62,12 @@ def solve_net(
     else:
         net = load_net(model, dict(_constant(text) for text in constants), left_out=left_out)
     stored = stored_results(model) if compare_stored else []
-    most = most_states or MOST_STATES
+    max_states = most_states or MOST_STATES
     solvers: dict[str, Callable[[Net], Any]] = {
         "structure": find_structure,
-        "markings": lambda one: find_markings(one, most),
-        "ctmc": lambda one: solve_chain(one, most),
-        "simulation": lambda one: simulate_net(one, range(1, seeds + 1), firings or FIRINGS),
+        "markings": lambda model_net: find_markings(model_net, max_states),
+        "ctmc": lambda model_net: solve_chain(model_net, max_states),
+        "simulation": lambda model_net: simulate_net(model_net, range(1, seeds + 1), firings or FIRINGS),
     }
     answers = {}
     try:
@@ -85,14 +85,14 @@ def solve_net(
         "model": net.name, "method": method, "timing": net.timing, "ignored": list(left_out), "notes": list(net.notes),
         "results": results,
     } | ({"stored": rows} if compare_stored else {})  # fmt: skip
-    said = [f"of the file without {', '.join(left_out)}"] if left_out else []
-    said += [f"note: {note}" for note in net.notes]
-    texts = [_text(name, one) for name, one in answers.items()]
-    emit(document, lambda: "\n\n".join([*said, *texts, *stored_text(rows)]), as_json=as_json)
+    notes = [f"of the file without {', '.join(left_out)}"] if left_out else []
+    notes += [f"note: {note}" for note in net.notes]
+    texts = [_text(name, answer) for name, answer in answers.items()]
+    emit(document, lambda: "\n\n".join([*notes, *texts, *stored_text(rows)]), as_json=as_json)
 
 
 def stored_text(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return results that JMT stored beside ours as a table, nothing if there are none."""
+    """Return a table of the results stored by JMT and ours; empty if there are none."""
     if not rows:
         return []
     keys = ("station", "class", "measure", "stored", "low", "high")
@@ -118,7 +118,7 @@ def _text(name: str, answer: Structure | Markings | NetChain | NetSimulation) ->
         if value == {}:
             continue
         if field.name in TABLES and isinstance(value, dict):
-            tables.append(table([{TABLES[field.name]: key, **vars(one)} for key, one in value.items()]))
+            tables.append(table([{TABLES[field.name]: key, **vars(row)} for key, row in value.items()]))
         elif field.name.endswith("semiflows"):
             tables.append(f"{field.name}: {len(value)}\n" + "\n".join(f"  {_flow(flow)}" for flow in value))
         elif field.name in ("deadlock", "witness", "dead"):
@@ -129,5 +129,5 @@ def _text(name: str, answer: Structure | Markings | NetChain | NetSimulation) ->
 
 
 def _flow(flow: Any) -> str:
-    shown = " + ".join(name if n == 1 else f"{n} {name}" for name, n in flow.weights.items())
-    return shown if flow.tokens is None else f"{shown} = {flow.tokens}"
+    terms = " + ".join(name if weight == 1 else f"{weight} {name}" for name, weight in flow.weights.items())
+    return terms if flow.tokens is None else f"{terms} = {flow.tokens}"

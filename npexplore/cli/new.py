@@ -1,4 +1,4 @@
-"""`npexplore new NAME`: a first machine of your own and its test, from models/template."""
+"""`npexplore new NAME`: write a new machine and its test from models/template."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def command(
 
 
 def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
-    """Write a CSV of design points and values with intervals and roles, to begin with: one line of our prediction."""
+    """Write a CSV for measurements (design points, values, intervals, roles) with one example line, our bound."""
     from npexplore.designs import design
     from npexplore.machine.workload_sources import workload
 
@@ -84,7 +84,7 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
 
 
 def write_kind(name: str, kind: str, folder: Path) -> Path:
-    """Write a machine of a kind and return its path; raises InputError, UnknownNameError, and then writes nothing."""
+    """Write a machine of a kind and return its path; InputError and UnknownNameError are raised before writing."""
     from npexplore.paths import share, stems
 
     folders = "models", "template", "machines"
@@ -97,12 +97,12 @@ def write_kind(name: str, kind: str, folder: Path) -> Path:
 
 
 def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
-    """Write the files of a new machine and return their paths; raises InputError and then writes nothing."""
+    """Write the files of a new machine and return their paths; InputError is raised before writing."""
     from npexplore.paths import PACKAGE, share
 
     _check_name("machine", name)
-    taken = {PACKAGE.name, *sys.stdlib_module_names, *packages_distributions()} if in_python else set()
-    if name in taken or (in_python and iskeyword(name)):
+    used_names = {PACKAGE.name, *sys.stdlib_module_names, *packages_distributions()} if in_python else set()
+    if name in used_names or (in_python and iskeyword(name)):
         raise InputError(f"{name}.py would hide what Python calls {name!r}; choose another name")
     template = share("models", "template")
     kind = "python" if in_python else "toml"

@@ -1,4 +1,4 @@
-"""`npexplore notebooks`: the notebooks of the report as .ipynb, for tools that open no py:percent file."""
+"""`npexplore notebooks`: the notebooks of the report as .ipynb, for tools that cannot open py:percent files."""
 
 from pathlib import Path
 

@@ -30,7 +30,7 @@ from npexplore.progress import Task
 if TYPE_CHECKING:
     from npexplore.study.optimising.optimise import Optimum
 
-SHOWN = 40  # rows of the table for people
+SHOWN = 40  # rows of the printed table
 
 
 @click.command("optimise")
@@ -83,7 +83,7 @@ def command(
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base, prices = designs.design(design), [load_prices(path) for path in price_files]
     for name, values in knobs.items():
-        listed(base, name, values)  # a wrong one before a long capture
+        listed(base, name, values)  # reports wrong values before a long capture is read
     base, trace = running(base, program, trace, section, maps, costs, router), None if program else trace
     base, load = read_workload(base, trace, mix, packet_bytes, arrivals, rate, speed)
     with Task(base.name, unit="point") as task:
@@ -98,8 +98,8 @@ def command(
             queueing=queueing, simulations=simulations, packets=packets or PACKETS, seed=seed,
             confirm="estimate" if packets is None else "simulation", workers=workers, progress=progress,
         )  # fmt: skip
-    own = {file.name: sources_of(file) for file in prices}
-    cost_sources = {**sources(tuple(name for name in optimum.costs if name not in own)), **own}
+    price_sources = {file.name: sources_of(file) for file in prices}
+    cost_sources = {**sources(tuple(name for name in optimum.costs if name not in price_sources)), **price_sources}
     units = {name: UNITS.get(name) or next(file.unit for file in prices if file.name == name) for name in optimum.costs}
     document = {**optimum.to_dict(), "cost_sources": cost_sources, "cost_units": units}
     emit(document, lambda: text(optimum, units), as_json=as_json)
@@ -107,7 +107,7 @@ def command(
 
 
 def text(optimum: Optimum, units: Mapping[str, str]) -> str:
-    """Return the front as people read it: what to take and why, the front, where all the other points went."""
+    """Return the optimum as text: recommendation and reason, the front, and the number of points at each stage."""
     recommended = optimum.recommended()
     head = (f"{recommended[1]}\n" if recommended else "") + (
         f"{optimum.design} under {optimum.workload}. {optimum.searched} Rates that differ by less than "
@@ -125,10 +125,10 @@ def text(optimum: Optimum, units: Mapping[str, str]) -> str:
          "latency ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck}
         for best in optimum.front
     ]  # fmt: skip
-    more = f"\n... and {len(rows) - SHOWN} more (--json has all)" if len(rows) > SHOWN else ""
-    return f"{head}\n\n{table(rows[:SHOWN])}{more}"
+    remaining = f"\n... and {len(rows) - SHOWN} more (--json has all)" if len(rows) > SHOWN else ""
+    return f"{head}\n\n{table(rows[:SHOWN])}{remaining}"
 
 
 def _cost(name: str, unit: str) -> str:
-    """Return the heading of a cost, told from a knob of the same name."""
+    """Return the heading of a cost, which differs from that of a knob of the same name."""
     return f"cost {name.removesuffix('_bits')}" + (f" ({unit})" if unit not in ("1", "pins") else "")

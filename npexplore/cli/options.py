@@ -1,4 +1,4 @@
-"""Options that commands share: which packets come (a workload), and which knobs are set."""
+"""Options that several commands share: the workload, the packet program and the knobs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no argument
-    """A whole number of bytes, alone or with its unit; `frame:64` is what --frame-bytes makes of its value."""
+    """A whole number of bytes, alone or with its unit; --frame-bytes passes its value as `frame:64`."""
 
     name = "length"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Return a text such as `64` as a number, one such as `64 B` as it is."""
+        """Return a text such as `64` as a number, and a text such as `64 B` unchanged."""
         if str(value).startswith(FRAME):
             return str(value)
         with suppress(ValueError):
@@ -40,7 +40,7 @@ class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases
         return str(value)
 
 
-FRAME = "frame:"  # before the length of a frame, among packet lengths
+FRAME = "frame:"  # prefix of a frame length among packet lengths
 F = TypeVar("F", bound=Callable[..., Any])
 Settable = TypeVar("Settable", "Design", "Parameters")
 DAMAGED = 3  # exit status: the input was damaged part-way
@@ -52,7 +52,7 @@ def workload_options(function: F) -> F:
 
 
 def several_workloads_options(function: F) -> F:
-    """Give a command the same options for several workloads; all but arrivals and speed as tuples of texts."""
+    """Give a command these options for several workloads; all except arrivals and speed are tuples of texts."""
     return _workload_options(function, several=True)
 
 
@@ -92,7 +92,7 @@ def _workload_options(function: F, several: bool) -> F:
     def with_frames(*arguments: Any, **options: Any) -> Any:
         frames, lengths = options.pop("frame_bytes"), options["packet_bytes"]
         if several:
-            options["packet_bytes"] = (*lengths, *(f"{FRAME}{one}" for one in _listed(frames)))
+            options["packet_bytes"] = (*lengths, *(f"{FRAME}{text}" for text in _listed(frames)))
         elif frames is not None:
             if lengths is not None:
                 raise InputError(f"give one of --packet-bytes N, --frame-bytes N; got {lengths} and {frames}")
@@ -158,7 +158,7 @@ def running(
 
 
 def warn_of_cut(run: ProgramRun, trace: str) -> None:
-    """Say how many packets the capture's snap length cut."""
+    """Warn of the number of packets that the capture's snap length cut."""
     if run.cut:
         warn(
             f"{trace}: the snap length cut {run.cut:,} of {len(run):,} packets, by {int(run.missing.sum()):,} bytes; "
@@ -176,10 +176,10 @@ def read_workload(
     design: Design, trace: str | None, mix: str | None, packet_bytes: int | str | None, arrivals: str | None,
     rate: str | None, speed: float | None = None,
 ) -> tuple[Design, Workload | None]:  # fmt: skip
-    """Return the design with the workload that the options describe, telling what is odd about it.
+    """Return the design and the workload that the options describe.
 
-    None: the design brings its own, which arrives as the options say. Raises InputError for options that contradict
-    each other or that this design does not take.
+    Workload None: the design has its own packets, which arrive as the options specify. Raises InputError for options
+    that contradict each other or that this design does not accept.
     """
     sources = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
     present = [option for option, value in sources.items() if value is not None]
@@ -188,8 +188,8 @@ def read_workload(
         return (design if (arrivals, rate, speed) == (None,) * 3 else _arriving(design, arrivals, rate, speed)), None
     if len(present) != 1:
         got = " and ".join(present) or "none"
-        known = "--trace FILE, --mix NAME, --packet-bytes N, --frame-bytes N"
-        raise InputError(f"design {design.name} needs one of {known}; got {got}")
+        source_options = "--trace FILE, --mix NAME, --packet-bytes N, --frame-bytes N"
+        raise InputError(f"design {design.name} needs one of {source_options}; got {got}")
     return design, plain_workload(trace, mix, packet_bytes, arrivals, rate, speed, design)
 
 
@@ -201,22 +201,22 @@ def plain_workload(
     from npexplore.machine.workload_sources import workload
 
     check_speed(rate, speed)
-    how = arrivals or ("saturated" if trace is None or speed is None else "timestamps")
+    arrival_text = arrivals or ("saturated" if trace is None or speed is None else "timestamps")
     with Task("packets" if trace is None else f"reading {shown(trace)}"):
         if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
-            load = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
+            load = design.reader(design.parameters, Path(trace)).with_arrivals(arrival_text, rate)
         else:
             sizes: dict[str, int | str | None] = {"packet_bytes": packet_bytes}
             if isinstance(packet_bytes, str) and packet_bytes.startswith(FRAME):
                 sizes = {"frame_bytes": frame_length(packet_bytes.removeprefix(FRAME))}
-            load = workload(trace=trace, mix=mix, arrivals=how, rate=rate, **sizes)
+            load = workload(trace=trace, mix=mix, arrivals=arrival_text, rate=rate, **sizes)
     if trace is not None and load.note:
         note(f"{trace}: {load.note}")
     return load if speed is None else load.at_speed(speed)
 
 
 def frame_length(text: str) -> int | str:
-    """Return what --frame-bytes was given as a number, or as text with its unit; raises InputError."""
+    """Return the value of --frame-bytes as a number, or as text with its unit; raises InputError."""
     with suppress(ValueError):
         return int(text)
     if split(text) is None:
@@ -225,7 +225,7 @@ def frame_length(text: str) -> int | str:
 
 
 def check_speed(rate: str | None, speed: float | None) -> None:
-    """Raise InputError for a speed that is not above 0, or one given together with a rate."""
+    """Raise InputError for a speed that is not above 0, or a speed combined with a rate."""
     if speed is not None:
         positive("--speed", speed)
         if rate is not None:
@@ -233,14 +233,14 @@ def check_speed(rate: str | None, speed: float | None) -> None:
 
 
 def _arriving(design: Design, arrivals: str | None, rate: str | None, speed: float | None) -> Design:
-    """Return a design with its own packets arriving otherwise, once it is clear that they can."""
+    """Return a design whose own packets arrive as specified; raises InputError if they cannot."""
     machine = design.arriving(arrivals, rate, speed)
     machine.workload()
     return machine
 
 
 def check_packets(design: Design, packets: int | None) -> None:
-    """Raise InputError where --packets would do nothing: the machine measures a time of its own."""
+    """Raise InputError if --packets has no effect, because the machine measures a fixed time."""
     if packets is None:
         return
     machine = design.machine()
@@ -262,15 +262,15 @@ def read_workloads(
     for text in _listed(packet_bytes):
         sources.append({"packet_bytes": PacketLength().convert(text, None, None)})
     nothing = {"trace": None, "mix": None, "packet_bytes": None}
-    first, more = next(iter(_listed(rates)), None), _listed(rates)[1:]
+    first_rate, other_rates = next(iter(_listed(rates)), None), _listed(rates)[1:]
     pairs: list[tuple[Design, Workload | None]] = []
     for source in sources or [nothing]:
-        machine, load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first, speed=speed)
+        machine, load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first_rate, speed=speed)
         pairs.append((machine, load))
         if load is None:
-            pairs += [(_arriving(design, arrivals, rate, None), None) for rate in more]
+            pairs += [(_arriving(design, arrivals, rate, None), None) for rate in other_rates]
         else:
-            pairs += [(machine, load.with_arrivals(arrivals or "saturated", rate)) for rate in more]
+            pairs += [(machine, load.with_arrivals(arrivals or "saturated", rate)) for rate in other_rates]
     return pairs
 
 
@@ -279,7 +279,7 @@ def _listed(texts: Sequence[str]) -> list[str]:
 
 
 def ending(load: Workload | None) -> int:
-    """Return the exit status that a workload asks for: 3, with a warning, if its capture is damaged."""
+    """Return the exit status for a workload: 3, with a warning, if its capture is damaged, otherwise 0."""
     if load is None or load.damage is None:
         return 0
     packets = len(load.packet_bytes)
@@ -329,12 +329,12 @@ def apply_settings(design: Settable, settings: Sequence[str]) -> Settable:
 
 
 def warn_of_idle_knobs(names: Iterable[str], points: Sequence[tuple[Any, ...]]) -> None:
-    """Tell which knobs that were set are read at none of the points (tried at sixteen of them at most)."""
+    """Warn of knobs that were set and that no point reads; at most sixteen points are tried."""
     idle = set(names)
     for design, load, *_ in points[:: max(1, len(points) // 16)] if idle else []:
         try:
-            idle -= design.depends_on(load) | design.parameters.read  # the latter: while its packets were read
+            idle -= design.depends_on(load) | design.parameters.read  # parameters.read: while reading packets
         except NpexploreError:
-            return  # an impossible machine: nobody knows what it would read
+            return  # an impossible machine: the knobs it reads are not known
     if idle:
         warn(f"{', '.join(sorted(idle))} has no effect here: the machine does not read it with these settings")

@@ -1,4 +1,4 @@
-"""What commands print: one JSON document or a table on stdout; progress, notes and warnings on stderr."""
+"""Output of commands: one JSON document or a table on stdout; progress, notes and warnings on stderr."""
 
 import dataclasses
 import json
@@ -36,7 +36,7 @@ def library_option(function: F) -> F:
 
 
 def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None:
-    """Print `document` as JSON if `as_json`, else the text for people (a function is only called if it is needed)."""
+    """Print `document` as JSON if `as_json`, otherwise `text` (a function is only called if its text is needed)."""
     if as_json:
         with printing():
             print(json.dumps(plain(document), indent=2, allow_nan=False))
@@ -45,14 +45,14 @@ def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None
 
 
 def say(text: str) -> None:
-    """Print text for people at once, as wide as a terminal."""
-    said = shown(text)
+    """Print text immediately, wrapped to the width of a terminal."""
+    printable = shown(text)
     with printing():
-        print(wrapped(said, shutil.get_terminal_size().columns) if sys.stdout.isatty() else said, flush=True)
+        print(wrapped(printable, shutil.get_terminal_size().columns) if sys.stdout.isatty() else printable, flush=True)
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return text with long sentences wrapped at spaces, words that no line holds broken; tables stay as they are."""
+    """Return text with long lines wrapped at spaces and too long words broken; tables are unchanged."""
     return "\n".join(
         textwrap.fill(line, width, break_on_hyphens=False) if len(line) > width and "  " not in line else line
         for line in text.split("\n")
@@ -64,11 +64,11 @@ def table(
     columns: Sequence[str] | Mapping[str, str] | None = None,
     width: int | None = None,
 ) -> str:
-    """Return rows as aligned columns under a heading; numbers stand right, missing values as a dash.
+    """Return rows as aligned columns under a heading; numbers are right-aligned, missing values are dashes.
 
     `columns` selects and orders the keys; as a mapping it also gives each key its heading. `width`: characters of a
-    line (None: those of the terminal, no limit elsewhere); in a narrow one texts are broken at blanks, and columns that
-    still do not fit stand in a table below, behind the first column again.
+    line (None: those of the terminal, no limit elsewhere); texts are wrapped at blanks to fit, and columns that still
+    do not fit are moved to a further table, which repeats the first column.
     """
     records = list(rows)
     if columns is None:
@@ -84,7 +84,7 @@ def table(
 
 
 GAP = 2  # blanks between two columns
-LONGEST_WORD = 24  # longer ones may be broken
+LONGEST_WORD = 24  # longer words may be broken
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,42 +112,42 @@ class _Column:
 
 def _groups(columns: list[_Column], width: int) -> list[list[_Column]]:
     """Return the columns in tables that fit side by side, each beginning with the first column."""
-    if not columns or sum(one.widest + GAP for one in columns) - GAP <= width:
+    if not columns or sum(member.widest + GAP for member in columns) - GAP <= width:
         return [columns]
     groups = [columns[:1]]
     for column in columns[1:]:
-        if len(groups[-1]) > 1 and sum(one.narrowest + GAP for one in [*groups[-1], column]) - GAP > width:
+        if len(groups[-1]) > 1 and sum(member.narrowest + GAP for member in [*groups[-1], column]) - GAP > width:
             groups.append(columns[:1])
         groups[-1].append(column)
     return groups
 
 
 def _aligned(columns: list[_Column], width: int) -> str:
-    """Return columns side by side; where they are too wide together, the widest texts take several lines."""
-    widths = [one.widest for one in columns]
+    """Return columns side by side; if they are too wide together, the widest texts take several lines."""
+    widths = [column.widest for column in columns]
     while sum(widths) + GAP * (len(widths) - 1) > width:
-        wide = [k for k, one in enumerate(columns) if widths[k] > one.narrowest]
-        if not wide:
+        shrinkable = [index for index, column in enumerate(columns) if widths[index] > column.narrowest]
+        if not shrinkable:
             break
-        widths[max(wide, key=lambda k: widths[k])] -= 1
+        widths[max(shrinkable, key=lambda index: widths[index])] -= 1
     lines = [
-        *_broken([one.heading for one in columns], columns, widths),
-        "  ".join("-" * wide for wide in widths),
-        *(line for row in zip(*(one.cells for one in columns), strict=True) for line in _broken(row, columns, widths)),
+        *_broken([column.heading for column in columns], columns, widths),
+        "  ".join("-" * size for size in widths),
+        *(line for row in zip(*(col.cells for col in columns), strict=True) for line in _broken(row, columns, widths)),
     ]
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _broken(texts: Sequence[str], columns: list[_Column], widths: list[int]) -> list[str]:
-    """Return one row of a table as the lines that it takes."""
+    """Return the lines of one row of a table."""
     cells = [
-        [text] if len(text) <= wide else textwrap.wrap(text, wide, break_on_hyphens=False)
-        for text, wide in zip(texts, widths, strict=True)
+        [text] if len(text) <= width else textwrap.wrap(text, width, break_on_hyphens=False)
+        for text, width in zip(texts, widths, strict=True)
     ]
     return [
         "  ".join(
-            text.rjust(wide) if one.right else text.ljust(wide)
-            for text, wide, one in zip(line, widths, columns, strict=True)
+            text.rjust(width) if column.right else text.ljust(width)
+            for text, width, column in zip(line, widths, columns, strict=True)
         )
         for line in zip_longest(*cells, fillvalue="")
     ]
@@ -196,7 +196,7 @@ def warn(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a note on standard error: what is going on."""
+    """Print a note on standard error: the progress of a command."""
     _print_aside(shown(text))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from npexplore.programs.running import Batch
 
 DAMAGED = 3
-SHOWN = 20  # paths and lines in the text for people
+SHOWN = 20  # printed paths and lines
 FOLDER = click.Path(file_okay=False, path_type=Path)
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,11 +99,11 @@ def list_command(file: str, section: str | None, as_json: bool) -> None:
     from npexplore.programs.elf import program_names
     from npexplore.programs.loading import program
 
-    named = [section] if section or not file.endswith(".o") else program_names(file)
-    rows = [program(file, name).to_dict() for name in named]
+    names = [section] if section or not file.endswith(".o") else program_names(file)
+    rows = [program(file, name).to_dict() for name in names]
 
     def text() -> str:
-        return table([row | {"maps": [one["name"] for one in row["maps"]]} for row in rows], LISTED)
+        return table([row | {"maps": [map_row["name"] for map_row in row["maps"]]} for row in rows], LISTED)
 
     emit({"programs": rows}, text, as_json=as_json)
 
@@ -141,17 +141,18 @@ def _text(run: ProgramRun) -> str:
         "instructions": document["instructions"], "paths": len(document["paths"]),
     }  # fmt: skip
     faults = "".join(
-        f"\n{one['packets']:,} packets fault, the first is {one['example']}: {one['fault']}" for one in run.faults
+        f"\n{fault['packets']:,} packets fault, the first is {fault['example']}: {fault['fault']}"
+        for fault in run.faults
     )
-    lines = table([one | {"share": f"{100 * one['share']:.1f} %"} for one in run.lines()[:SHOWN]], ("share", "line"))
+    lines = table([line | {"share": f"{100 * line['share']:.1f} %"} for line in run.lines()[:SHOWN]], ("share", "line"))
     return f"{facts(values)}{faults}\n\n{_paths(run)}\n\n{lines}"
 
 
 def _paths(run: ProgramRun) -> str:
     paths = run.paths
     columns = ("path", "packets", "verdict", "instructions", "branches_taken", "classes", "helpers", "example")
-    more = f"\n{len(paths) - SHOWN:,} more paths" if len(paths) > SHOWN else ""
-    return table(paths[:SHOWN], columns) + more
+    remaining = f"\n{len(paths) - SHOWN:,} more paths" if len(paths) > SHOWN else ""
+    return table(paths[:SHOWN], columns) + remaining
 
 
 def _end(run: ProgramRun, trace: str) -> int:

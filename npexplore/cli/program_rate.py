@@ -1,6 +1,6 @@
-"""`npexplore program cost`, `compare`, `measure`: what a packet program takes on a core, and how many packets a second.
+"""`npexplore program cost`, `compare`, `measure`: time of a packet program on a core, and packets per second.
 
-Fields: docs/program_rate.md. `measure` needs root, for it loads programs into the kernel.
+Fields: docs/program_rate.md. `measure` needs root, because it loads programs into the kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from npexplore.errors import InputError
 if TYPE_CHECKING:
     from npexplore.programs.measuring import Timed
 
-SHOWN = 20  # paths in the text for people
+SHOWN = 20  # printed paths
 trace_option = click.option("--trace", metavar="FILE", required=True, help="The packets: a capture.")
 on_option = click.option("--on", "machine", metavar="DESIGN", default="server", show_default=True)
 
@@ -62,11 +62,11 @@ def cost_command(
     }
 
     def text() -> str:
-        shown = [
+        path_rows = [
             {**_percent(row), "one_core_mpps": f"{float(str(row['one_core_pps'])) / 1e6:.2f}"} for row in rows[:SHOWN]
         ]  # fmt: skip
         more = f"\n{len(rows) - SHOWN:,} faster paths" if len(rows) > SHOWN else ""
-        return f"{table(shown, COLUMNS)}{more}\n\n{table([_percent(one) for one in lines[:SHOWN]], LINE_COLUMNS)}"
+        return f"{table(path_rows, COLUMNS)}{more}\n\n{table([_percent(line) for line in lines[:SHOWN]], LINE_COLUMNS)}"
 
     emit(document, text, as_json=as_json)
 
@@ -114,12 +114,12 @@ def compare_command(
     ratio = rows[1]["rate_pps"] / rows[0]["rate_pps"]
     span = [rows[1]["low_pps"] / rows[0]["high_pps"], rows[1]["high_pps"] / rows[0]["low_pps"]]
     differ = {name: events[1].get(name, 0.0) - events[0].get(name, 0.0) for name in {**events[0], **events[1]}}
-    where = [
+    differences = [
         {"event": name, "cycles": differ[name]}
-        for name in sorted(differ, key=lambda one: -abs(differ[one]))
+        for name in sorted(differ, key=lambda event: -abs(differ[event]))
         if differ[name]
     ]
-    document = {"programs": rows, "ratio": ratio, "ratio_ci95": span, "differences": where}
+    document = {"programs": rows, "ratio": ratio, "ratio_ci95": span, "differences": differences}
 
     def text() -> str:
         change = f"{100 * (ratio - 1):+.1f} % ({100 * (span[0] - 1):+.1f} to {100 * (span[1] - 1):+.1f})"
@@ -131,7 +131,7 @@ def compare_command(
             else "fewer packets than"
         )
         first_line = f"{rows[1]['program']} carries {faster} {rows[0]['program']} on {base.name}: {change}"
-        return f"{first_line}\n\n{table(rows)}\n\n{table(where[:SHOWN], ('event', 'cycles'))}"
+        return f"{first_line}\n\n{table(rows)}\n\n{table(differences[:SHOWN], ('event', 'cycles'))}"
 
     emit(document, text, as_json=as_json)
 
@@ -159,12 +159,12 @@ def measure_command(
     if out is not None:
         out.write_text(as_toml(measured.costs), encoding="utf-8")
     timed = [] if file is None else _timed(file, section, str(trace), maps, measured.costs)
-    rows = [{"path": one.name, "measured_ns": one.measured_ns, "predicted_ns": one.predicted_ns} for one in timed]
+    rows = [{"path": path.name, "measured_ns": path.measured_ns, "predicted_ns": path.predicted_ns} for path in timed]
 
     def text() -> str:
         events = [
-            {"event": name, "ns": one.ns, "low": one.low, "high": one.high}
-            for name, one in measured.costs.event.items()
+            {"event": name, "ns": cost.ns, "low": cost.low, "high": cost.high}
+            for name, cost in measured.costs.event.items()
         ]
         head = facts(
             {"clock": f"{measured.costs.clock_mhz:,.0f} MHz", "empty program": f"{measured.costs.empty_ns} ns"}

@@ -1,4 +1,4 @@
-"""`npexplore resource`: one resource kind or shelf part alone, by each solver, beside exact theory."""
+"""`npexplore resource`: one resource kind or shelf part alone, by each solver, and by exact theory."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def command(
     from npexplore.study.laboratory.parameters import listed, named, names
 
     if listing:
-        known = [name] if name is not None else names()
-        rows = [{"name": one, "kind": named(one)[0].kind, "about": named(one)[0].about, "parameters": listed(one)}
-                for one in known]  # fmt: skip
+        kinds = [name] if name is not None else names()
+        rows = [{"name": kind, "kind": named(kind)[0].kind, "about": named(kind)[0].about, "parameters": listed(kind)}
+                for kind in kinds]  # fmt: skip
         emit({"resources": rows}, lambda: "\n\n".join(map(_described, rows)), as_json=as_json)
         return
     if name is None:
@@ -56,7 +56,7 @@ def command(
     from npexplore.study.laboratory.resource import resource
 
     lone = resource(name, visit=visit, packet_bytes=packet_bytes, **_settings(settings))
-    closed = None if threads is None else [_whole(one) for one in threads.split(",")]
+    closed = None if threads is None else [_whole(count) for count in threads.split(",")]
     if as_toml:
         if trace is not None:
             raise InputError("--toml writes a machine, and no capture; leave --trace out and give it to the machine")
@@ -94,7 +94,7 @@ def _described(row: dict[str, Any]) -> str:
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
-    """Return NAME=VALUE texts: numbers and lists as TOML has them, any other value as text; TABLE.KEY is in a table."""
+    """Return the values of NAME=VALUE texts: TOML numbers and lists, otherwise text; TABLE.KEY is a key of a table."""
     import tomllib
 
     values: dict[str, Any] = {}

@@ -108,7 +108,7 @@ def _write_report(run: Routed, name: str, path: Path, shared_library: bool) -> N
 
 
 def _compared(run: Routed, router: Router, folder: Path | None) -> dict[str, Any] | None:
-    """Return what `--compare` found as one record, None without it."""
+    """Return the result of `--compare` as a record; None without it."""
     if run.verdict is None:
         return None
     difference = run.verdict.difference
@@ -154,7 +154,7 @@ def _verdict_text(verdict: Verdict, comparison: dict[str, Any]) -> str:
 
 
 def _ending(run: Routed) -> int:
-    """Tell of damage and of packets that were cut or for others; return the exit status."""
+    """Warn of damage and of packets that were cut or for other stations; return the exit status."""
     from npexplore.golden.reasons import Reason
 
     strange = next((row["packets"] for row in run.tally.drops() if row["reason"] == Reason.OTHER_STATION.name), 0)
@@ -163,9 +163,9 @@ def _ending(run: Routed) -> int:
     if run.tally.cut:
         warn(f"{run.tally.cut:,} packets were cut when they were captured and are dropped as truncated")
     damage = [(row["file"], scan.damage) for row, scan in zip(run.inputs(), run.replay.scans, strict=True)]
-    for file, what in damage:
-        if what:
-            warn(f"{file}: {what}; the packets before it are forwarded")
+    for file, trouble in damage:
+        if trouble:
+            warn(f"{file}: {trouble}; the packets before it are forwarded")
     verdict = run.verdict
     for port, text in verdict.damage.items() if verdict else ():
         warn(f"capture to compare of port {port}: {text}; the packets before it are compared")

@@ -1,6 +1,6 @@
-"""`npexplore run`: a capture through a machine, and what became of each packet (docs/packet_run.md).
+"""`npexplore run`: send a capture through a machine, with the fate of each packet (docs/packet_run.md).
 
-With --each, several captures are a run each (npexplore/study/packet_runs.py). Exit status 0, or 3 for a damaged
+With --each, every capture is a separate run (npexplore/study/packet_runs.py). Exit status 0, or 3 for a damaged
 capture, whose good packets are run, and for one of several that cannot be run.
 """
 
@@ -132,7 +132,7 @@ def command(
 
 
 def _check_out(out: Path | None, *, by_resource: bool, router: bool, resume: bool, each: bool) -> None:
-    """Raise InputError for options of files where there is no folder for them."""
+    """Raise InputError for options that need --out without it."""
     if out is not None:
         return
     if by_resource:
@@ -146,7 +146,7 @@ def _check_out(out: Path | None, *, by_resource: bool, router: bool, resume: boo
 
 
 def _check_each(each: tuple[str, ...], html: Path | None, workers: int | None, cluster: str | None) -> None:
-    """Raise InputError for options of several captures where there is one, and the other way round."""
+    """Raise InputError for options of several captures with one capture, and the opposite."""
     for option, value in (("--workers", workers), ("--cluster", cluster)):
         if value is not None and not each:
             raise InputError(f"{option} is of several captures, and there is no --each FILES")
@@ -162,7 +162,7 @@ def _router(path: str, ports: Sequence[str]) -> Router:
 
     config = load_router(path)
     for name in ports:
-        one_of("port", name, [one.name for one in config.ports])
+        one_of("port", name, [port.name for port in config.ports])
     return config
 
 
@@ -176,7 +176,7 @@ def _write_page(html: Path, result: PacketRun, shared_library: bool) -> str:
 
 
 def _write_captures(result: PacketRun, inputs: Sequence[str], out: Path) -> dict[str, Path]:
-    """Write the frames that were sent and dropped; an interruption says which rows there are."""
+    """Write the frames that were sent and dropped; the message of an interruption names the rows that are kept."""
     from npexplore.packets.files import open_captures
     from npexplore.solve.packet_files import write_run
 
@@ -194,7 +194,7 @@ def _run_each(
     machine: Design, each: tuple[str, ...], out: Path, cluster: str | None, workers: int | None,
     options: dict[str, Any], *, resume: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Run several captures, say how the packets of each ended, and return the exit status."""
+    """Run several captures, print the results of each, and return the exit status."""
     from npexplore.study.packet_runs import run_each
 
     with Task(f"captures through {machine.name}", unit="capture", keep_bar=True) as task:
@@ -208,8 +208,8 @@ def _run_each(
             message = f"{task.done} of {task.total} captures are finished and kept in {out}; --resume goes on"
             raise KeyboardInterrupt(message) from None
     rows = captures.astype(object).where(captures.notna(), None).to_dict("records")
-    shown = [name for name in captures if name not in ("folder", "damage", "error")]
-    emit({"out": str(out), "captures": rows}, lambda: table([{name: row[name] for name in shown} for row in rows]),
+    columns = [name for name in captures if name not in ("folder", "damage", "error")]
+    emit({"out": str(out), "captures": rows}, lambda: table([{name: row[name] for name in columns} for row in rows]),
          as_json=as_json)  # fmt: skip
     for row in rows:
         if row["error"]:
@@ -220,22 +220,22 @@ def _run_each(
 
 
 def _inputs(trace: str | None, each: tuple[str, ...], named: tuple[str, ...]) -> tuple[dict[str, str], str | None]:
-    """Return the captures by input port (of --trace: by no name), and the router's port, if --port names it alone."""
+    """Return the captures by input port ("" for --trace), and the router's port if --port gives a name only."""
     files = split_inputs(tuple(text for text in named if "=" in text), "--port")
-    alone = [text for text in named if "=" not in text]
+    names_only = [text for text in named if "=" not in text]
     if (trace is not None) + bool(each) + bool(files) != 1:
         raise InputError("packets come from --trace FILE, --each FILES, or --port NAME=FILE for each port; give one")
-    if len(alone) > (not files):
-        raise InputError(f"--port {alone[-1]}: has no capture; write --port {alone[-1]}=FILE")
-    return ({"": trace} if trace is not None else files), (alone[0] if alone else None)
+    if len(names_only) > (not files):
+        raise InputError(f"--port {names_only[-1]}: has no capture; write --port {names_only[-1]}=FILE")
+    return ({"": trace} if trace is not None else files), (names_only[0] if names_only else None)
 
 
 def _text(result: PacketRun, files: dict[str, str], router: dict[str, Any] | None) -> str:
     latency = result.prediction.latency_s
-    shown = ", ".join(
+    latency_text = ", ".join(
         f"{name} {readable(value, 's')}" for name, value in latency._asdict().items() if value is not None
     )
-    parts = [result.heading() + (f"\nlatency: {shown}" if shown else ""), table(result.records())]
+    parts = [result.heading() + (f"\nlatency: {latency_text}" if latency_text else ""), table(result.records())]
     if router is not None:
         parts.append(table(router["ports"], {"port": "port", "in": "in", "out": "out", "icmp": "ICMP sent"}))
         if router["drops"]:

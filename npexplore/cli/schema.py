@@ -12,7 +12,7 @@ import click
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import one_of
 
-# name -> ("module:function", folder of examples, what it is)
+# kind -> ("module:function", folder of examples, description)
 SCHEMAS = {
     "machine": ("npexplore.machine.described.schema:machine_schema", "machines", "a machine: parameters, resources"),
     "part": ("npexplore.machine.described.schema:part_schema", "parts", "a part: a kind of resource; or DRAM timings"),

@@ -54,24 +54,24 @@ def command(context: click.Context, no_warm: bool, as_json: bool) -> None:
 
 
 def _extras() -> list[dict[str, Any]]:
-    """Return a row for each extra of the package: how to install it, what it is for, which libraries are missing."""
-    wanted: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
+    """Return a row for each extra of the package: how to install it, its purpose, and its missing libraries."""
+    libraries: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
     try:
         lines = requires("npexplore") or []
-    except PackageNotFoundError:  # a checkout that is not installed knows of no extras
+    except PackageNotFoundError:  # a checkout that is not installed has no list of extras
         return []
     for line in lines:
         extra = re.search(r"""extra == ["']([\w-]+)["']""", line)
         name = re.match(r"[\w.-]+", line)
         if extra and name:
-            wanted.setdefault(extra[1], []).append(name[0])
+            libraries.setdefault(extra[1], []).append(name[0])
     return [
         {
             "what": f"npexplore[{extra}]",
             "for": EXTRAS.get(extra, ""),
             "missing": ", ".join(name for name in names if not _installed(name)),
         }
-        for extra, names in wanted.items()
+        for extra, names in libraries.items()
     ]
 
 

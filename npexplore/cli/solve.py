@@ -1,6 +1,6 @@
-"""`npexplore solve`: answer a user's own network by bounds, queueing theory and simulation (docs/networks.md).
+"""`npexplore solve`: solve a user's network by bounds, queueing theory and simulation (docs/networks.md).
 
-Petri nets are answered by their structure, markings, Markov chain and simulation (docs/petri.md).
+Petri nets are solved by their structure, markings, Markov chain and simulation (docs/petri.md).
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def command(
 
 
 def _without(result: NetworkResult, left_out: Sequence[str]) -> NetworkResult:
-    """Return an answer to a file of which parts were left out: it is not exact for the file."""
+    """Return a result marked as not exact, because parts of the file were left out."""
     how = result.approximation or "exact"
     return replace(result, exact=False, approximation=f"{how}, but of the file without {', '.join(left_out)}")
 
@@ -132,15 +132,15 @@ def _text(result: NetworkResult) -> str:
     if result.refused:
         return head
     stations = table([{"station": name, **vars(station)} for name, station in result.stations.items()])
-    classes = table([{"class": name, **vars(one)} for name, one in result.classes.items()])
-    both = ""
+    classes = table([{"class": name, **vars(measures)} for name, measures in result.classes.items()])
+    class_table = ""
     if len(result.classes) > 1:
         rows = [
-            {"station": name, "class": c, **vars(one)}
-            for name, ones in result.station_classes.items()
-            for c, one in ones.items()
+            {"station": name, "class": class_name, **vars(measures)}
+            for name, by_class in result.station_classes.items()
+            for class_name, measures in by_class.items()
         ]
-        both = f"\n\n{table(rows)}" if rows else ""
+        class_table = f"\n\n{table(rows)}" if rows else ""
     if result.states is not None:
         head += f"; {result.states} states, every mean certified within {result.error:.1g}"
-    return f"{head}\n\n{stations}\n\n{classes}{both}\n\nbottleneck: {result.bottleneck or 'none'}"
+    return f"{head}\n\n{stations}\n\n{classes}{class_table}\n\nbottleneck: {result.bottleneck or 'none'}"

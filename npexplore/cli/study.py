@@ -1,4 +1,4 @@
-"""`npexplore study`: the usual questions about one machine, answered on one page (docs/machine_files.md).
+"""`npexplore study`: answer the usual questions about one machine on one page (docs/machine_files.md).
 
 The JSON document: `design, rates[{workload, Mpps, ...}], explanations[...], load, front, refused`; the parts are the
 documents of `explain`, `load` and `optimise`. Exit status 3 if the capture is damaged.
@@ -104,7 +104,7 @@ def command(
 
 
 def rate_line(e: Explanation) -> str:
-    """Return how fast a machine is with one workload, in a line."""
+    """Return the rate of a machine with one workload, in a line."""
     from npexplore.study.machine_study import rate_row
 
     row = rate_row(e)
@@ -113,7 +113,7 @@ def rate_line(e: Explanation) -> str:
 
 
 def text(study: MachineStudy, page: Path) -> str:
-    """Return what is printed when the page is written: rate, advice, latency under load, choice for its cost."""
+    """Return the text for the terminal: rate, advice, latency under load, recommended machine for its cost."""
     from npexplore.report.study_page import latency_rows
 
     parts = ["\n".join(str(study.subject).split("\n")[:3])]

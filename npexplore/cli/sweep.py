@@ -1,4 +1,4 @@
-"""`npexplore sweep`: answer many points into a Parquet file that a stopped sweep goes on from (docs/sweeps.md)."""
+"""`npexplore sweep`: predict many points into a Parquet file; a stopped sweep can be resumed (docs/sweeps.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from npexplore.study.optimising.prices import PriceFile
     from npexplore.study.sweeping.grid import SweepPoint
 
-SHOWN = 12  # rows of the table for people
+SHOWN = 12  # rows of the printed table
 
 
 @click.command("sweep")
@@ -69,7 +69,7 @@ def command(
     program: str | None, section: str | None, maps: tuple[str, ...], costs: str | None, router: str | None,
 ) -> int:  # fmt: skip
     """Answer every combination of knob values of DESIGN: one row per point in a Parquet file."""
-    refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
+    refuse_closed(out)  # before importing kernels, whose compilation would be wasted
 
     import npexplore.designs as designs
     from npexplore.solve.simulate import PACKETS
@@ -83,10 +83,10 @@ def command(
     if out.suffix not in ("", ".parquet", ".pq"):
         warn(f"{out} is written as Parquet, whatever its ending says")
     merit, cost, prices = _front(front, price_file)
-    solvers = tuple(name for one in solvers for name in one.split(",")) or ("simulation",)
-    method, n = _sample(sample)
+    solvers = tuple(name for listed in solvers for name in listed.split(",")) or ("simulation",)
+    method, size = _sample(sample)
     for name in sorted({*knobs} - {*base.parameters}):
-        base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
+        base.with_(**{name: 0})  # raises for a misspelt knob before a long capture is read
     if program is not None and len(trace) > 1:
         raise InputError(f"--program runs on the packets of one --trace, got {len(trace)}")
     base = running(base, program, next(iter(trace), None), section, maps, costs, router)
@@ -95,10 +95,14 @@ def command(
         check_packets(base, packets)
     loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate, speed)
     if method is None:
-        points = [point for at, load in loads for point in grid(at, load, solver=solvers, seeds=seeds, knobs=knobs)]
+        points = [
+            point for machine, load in loads for point in grid(machine, load, solver=solvers, seeds=seeds, knobs=knobs)
+        ]
     else:
-        drawn = partial(some_of, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs)
-        points = [point for at, load in loads for point in drawn(at, load)]
+        drawn = partial(
+            some_of, n=size, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
+        )
+        points = [point for machine, load in loads for point in drawn(machine, load)]
     warn_of_idle_knobs(knobs, points)
     with ExitStack() as opened, telling_what_is_kept(out):
         rows = sweep(
@@ -137,7 +141,7 @@ def _front(text: str | None, price_file: str | None) -> tuple[str, str, PriceFil
 
 
 def _handed_over(points: list[SweepPoint]) -> Iterator[SweepPoint]:
-    """Yield points and keep none, so that they are freed when they are answered."""
+    """Yield points and remove them from the list, so that each is freed after its answer."""
     points.reverse()
     while points:
         yield points.pop()
@@ -154,11 +158,11 @@ def _sample(text: str | None) -> tuple[str | None, int]:
 
 
 def _bar(opened: ExitStack, name: str) -> Callable[[int, int], None]:
-    """Return what shows the points that are answered; its bar is closed with `opened`."""
+    """Return a progress callback for answered points; `opened` closes its bar."""
     tasks: list[Task] = []
 
     def progress(done: int, total: int) -> None:
-        if not tasks:  # rows that the file holds already are no speed of ours
+        if not tasks:  # rows already in the file do not count for the speed
             task = Task(name, unit="point", total=total, initial=done, keep_bar=True)
             tasks.append(opened.enter_context(task))
         tasks[0].reach(done, total)
@@ -167,14 +171,14 @@ def _bar(opened: ExitStack, name: str) -> Callable[[int, int], None]:
 
 
 def _summary(rows: pd.DataFrame, out: Path) -> dict[str, Any]:
-    """Return how many points were answered, telling why others were not and what else the file keeps."""
+    """Return the summary of a sweep; print notes on points without an answer and on other rows of the file."""
     import pyarrow.parquet as pq
 
     refused = rows["refused"].dropna()
     for reason, count in refused.value_counts().items():
         having = "points have" if len(rows) > 1 else "point has"
         note(f"{count} of {len(rows)} {having} no answer: {one_line(str(reason))}")
-    with out.open("rb") as file:  # pyarrow opens no name that is not UTF-8
+    with out.open("rb") as file:  # pyarrow cannot open names that are not UTF-8
         others = pq.read_metadata(file).num_rows - len(rows)
     if others:
         note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
@@ -182,7 +186,7 @@ def _summary(rows: pd.DataFrame, out: Path) -> dict[str, Any]:
 
 
 def _fastest(rows: pd.DataFrame, varied: list[str], out: Path) -> str:
-    """Return a table of the fastest points: what varied, and the answers."""
+    """Return a table of the fastest points: varied knobs and answers."""
     shares = ["line_rate_share"] if rows["line_rate_share"].notna().any() else []
     columns = [*varied, "solver", "throughput_bps", "rate_mpps", *shares, "bottleneck", "latency_mean_ns"]
     fastest = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
@@ -192,7 +196,7 @@ def _fastest(rows: pd.DataFrame, varied: list[str], out: Path) -> str:
 
 
 def _check_cluster(cluster: str | None, workers: int | None, processes: bool) -> None:
-    """Raise InputError for a cluster that is misspelt, before a long capture is read, or whose workers are given."""
+    """Raise InputError for a misspelt cluster address, or for --workers or --processes with a cluster."""
     from npexplore.study.sweeping.executors import place_of
 
     if cluster is None:
@@ -204,6 +208,6 @@ def _check_cluster(cluster: str | None, workers: int | None, processes: bool) ->
 
 def _best(best: pd.DataFrame, knobs: Iterable[str], cost: str, prices: PriceFile | None) -> str:
     """Return a table of the points that are best for their cost, with its heading."""
-    named = cost if prices is None or cost not in ("cost", prices.name) else f"{prices.name}, {prices.unit}"
+    cost_text = cost if prices is None or cost not in ("cost", prices.name) else f"{prices.name}, {prices.unit}"
     columns = [*knobs, "cost", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
-    return f"are best for their cost ({named}), gains above 5 %:\n\n{table(best[columns].to_dict('records'))}"
+    return f"are best for their cost ({cost_text}), gains above 5 %:\n\n{table(best[columns].to_dict('records'))}"

@@ -1,4 +1,4 @@
-"""`npexplore trace flows`: one row for each flow of both directions, with what its TCP segments tell.
+"""`npexplore trace flows`: one row for each flow of both directions, with the results of its TCP segments.
 
 Exit status 0, or 3 for a damaged capture, whose good packets are in the flows.
 """
@@ -63,7 +63,7 @@ def command(file: str, out: Path | None, memory: str, application: bool, as_json
 
 
 def _records(flows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one dictionary for each flow, with None for what is missing."""
+    """Return one dictionary for each flow, with None for missing values."""
     columns = flows.astype(object).where(flows.notna(), None)
     rows = zip(*(columns[name].tolist() for name in columns), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -1,6 +1,6 @@
 """`npexplore trace stats`: count and measure the packets of a capture in one pass (docs/captures.md).
 
-Exit status 0 for a whole capture, also an empty one; 3 for a damaged one, whose good packets are still counted.
+Exit status 0 for an undamaged capture, even if empty; 3 for a damaged capture, whose good packets are still counted.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def command(
 
 
 def _count_several(paths: list[str], workers: int | None, cluster: str | None, keep: Path | None) -> SeveralCounts:
-    """Count files side by side under a progress bar of their bytes."""
+    """Count files in parallel, with a progress bar in bytes."""
     from contextlib import closing, nullcontext
 
     from npexplore.packets.statistics.kept import KeptCounts
@@ -99,32 +99,32 @@ def _count_several(paths: list[str], workers: int | None, cluster: str | None, k
 
 
 def _show(counts: CaptureCounts, document: dict[str, Any], *, as_json: bool) -> None:
-    """Print the document, or the tables for people."""
+    """Print the JSON document or the tables."""
     import numpy as np
 
     cell_bytes = document["narrow_accesses"]["cell_bytes"]
 
     def text() -> str:
         cdf = counts.lengths()
-        shown: dict[str, Any] = dict(document)
-        lists = {name: shown.pop(name) for name in ("length_histogram", "rate", "burstiness", "damage")}
-        shown.pop("narrow_accesses")
-        estimate = shown.pop("flows_estimate", None)
-        shown.pop("files", None)
+        values: dict[str, Any] = dict(document)
+        lists = {name: values.pop(name) for name in ("length_histogram", "rate", "burstiness", "damage")}
+        values.pop("narrow_accesses")
+        estimate = values.pop("flows_estimate", None)
+        values.pop("files", None)
         for end in ("first", "last", "min", "max"):
-            if (ns := shown.pop(f"{end}_time_ns")) is not None:
-                shown[f"{end} time (UTC)"] = str(np.datetime64(ns, "ns"))
+            if (ns := values.pop(f"{end}_time_ns")) is not None:
+                values[f"{end} time (UTC)"] = str(np.datetime64(ns, "ns"))
         lists["burstiness"].pop("index_of_dispersion")
         if counts.packets:
-            shown["length quartiles"] = [cdf.quantile(q) for q in (0.25, 0.5, 0.75)]
+            values["length quartiles"] = [cdf.quantile(quantile) for quantile in (0.25, 0.5, 0.75)]
             if estimate:
-                shown["flows"] = (
+                values["flows"] = (
                     f"{counts.flows:,} by {estimate['sketch']}: {estimate['low']:,} to {estimate['high']:,} (95 %)"
                 )
-            shown["commonest lengths"] = ", ".join(f"{length} ({share:.1%})" for length, share in cdf.modes())
+            values["commonest lengths"] = ", ".join(f"{length} ({share:.1%})" for length, share in cdf.modes())
             if (narrow := counts.narrow_share(cell_bytes)) is not None:  # None: all packets have no bytes
-                shown[f"narrow accesses, {cell_bytes}-byte cells"] = f"{narrow:.1%}"
+                values[f"narrow accesses, {cell_bytes}-byte cells"] = f"{narrow:.1%}"
         lengths = [{"from": int(low), "packets": count} for low, count in lists["length_histogram"].items()]
-        return "\n\n".join([facts({**shown, **lists["rate"], **lists["burstiness"]}), table(lengths)])
+        return "\n\n".join([facts({**values, **lists["rate"], **lists["burstiness"]}), table(lengths)])
 
     emit(document, text, as_json=as_json)

@@ -1,7 +1,7 @@
-"""`npexplore warm` (hidden): compile every kernel into its cache, so that the first question is answered at once.
+"""`npexplore warm` (hidden): compile every kernel into its cache, so that the first command does not compile.
 
-With --generic for any processor of this kind, into the package: what `make` does in a checkout. With --wheel also a
-platform wheel of the package that holds these kernels.
+With --generic the kernels are for any processor of this kind and stored in the package, as `make` does in a checkout.
+With --wheel the command also writes a platform wheel of the package with these kernels.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from npexplore.cli.output import note, progress, say
 from npexplore.jit import Kernel, files
 from npexplore.signals import begin_worker
 
-OFF_PAGES = ("network_chain", "anonymising", "ebpf")  # half of the time; only users' own files ask for them
+OFF_PAGES = ("network_chain", "anonymising", "ebpf")  # half of the time; only users' own files need them
 
 
 @click.command("warm")
@@ -31,7 +31,7 @@ def command(pages: bool, generic: bool, wheel: Path | None) -> None:
     import npexplore._kernels as kernels
 
     began = monotonic()
-    # Long ones first. Packets come before the router, which reads captures as they do, so that nothing is made twice.
+    # Long jobs first. Packets come before the router, which uses the same kernels, so that none is compiled twice.
     modules = [module.name for module in iter_modules(kernels.__path__) if module.name not in OFF_PAGES]
     jobs = [*(OFF_PAGES if not pages else ()), *LONG, *(name for name in [*USES, *modules] if name not in OFF_PAGES)]
     jobs = list(dict.fromkeys(jobs))
@@ -46,11 +46,11 @@ def command(pages: bool, generic: bool, wheel: Path | None) -> None:
 
 
 LABEL = "compiling kernels, once"
-LONG = ("controller", "petri", "packets", "solvers", "queueing_multiclass", "queueing_approximate")  # begun first
+LONG = ("controller", "petri", "packets", "solvers", "queueing_multiclass", "queueing_approximate")  # started first
 
 
 def _done(jobs: Sequence[str], generic: bool) -> Iterator[set[Path]]:
-    """Yield the entries that each job used, when it is done: side by side on all cores, begun in their order."""
+    """Yield the entries that each job used when it ends; jobs start in order and run in parallel on all cores."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import active_children, get_context
 
@@ -61,16 +61,16 @@ def _done(jobs: Sequence[str], generic: bool) -> Iterator[set[Path]]:
         try:
             for future in as_completed([pool.submit(_warm, job) for job in jobs]):
                 yield future.result()
-        except BaseException:  # stopped: nobody waits for what is being compiled
+        except BaseException:  # stopped: do not wait for running compilations
             for worker in active_children():
                 worker.terminate()
             raise
 
 
 def _begin(generic: bool) -> None:
-    """Set a worker up, before numba is imported: the report is the main process's.
+    """Set up a worker before numba is imported; only the main process reports progress.
 
-    Python's collector of cycles rests: the compiler's many small objects would be gone through again and again.
+    Python's cycle collector is off, because it would scan the compiler's many small objects again and again.
     """
     import gc
     import os
@@ -84,18 +84,18 @@ def _begin(generic: bool) -> None:
 
 
 def _warm(job: str) -> set[Path]:
-    """Use a storey once, or compile the kernels of a module that declare their types; return the entries used."""
+    """Run a function of USES, or compile the kernels of a module that declare their types; return the entries used."""
     if job in USES:
         USES[job]()
     else:
-        for one in vars(import_module(f"npexplore._kernels.{job}")).values():
-            if isinstance(one, Kernel) and one.declared is not None and not one.is_part:
-                one.dispatcher.compile(None)
+        for kernel in vars(import_module(f"npexplore._kernels.{job}")).values():
+            if isinstance(kernel, Kernel) and kernel.declared is not None and not kernel.is_part:
+                kernel.dispatcher.compile(None)
     return set(files.used)
 
 
 def _use_packets() -> None:
-    """Write, read, count and look into captures as the trace commands do (but for what few ask for: anonymising)."""
+    """Write, read, count and analyse captures as the trace commands do (except anonymising, which few users need)."""
     from tempfile import TemporaryDirectory
 
     import numpy as np
@@ -113,7 +113,7 @@ def _use_packets() -> None:
         for path, form in ((plain, "pcap-ns"), (blocks, "pcapng")):
             Traffic.made(periodic_arrivals(4000, 1e6), fixed_length(64), rng).write(
                 path, form=form
-            )  # flows enough to outgrow a table
+            )  # flows enough to grow the table
         for path in (plain, blocks, share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")):
             counted, _ = count_capture(path)
             CaptureCounts().merge(counted)
@@ -125,7 +125,7 @@ def _use_packets() -> None:
     train_lengths(table, 1.0)
     destination_locality(table)
     destination_locality(table, prefixes=(np.zeros(1, np.uint32), np.zeros(1, np.uint8)))
-    FlowSet(most_rows=1024).add(table)  # more flows than it counts exactly
+    FlowSet(most_rows=1024).add(table)  # more flows than the set counts exactly
 
 
 def _use_golden() -> None:
@@ -175,7 +175,7 @@ def _use_golden() -> None:
 
 
 def _use_several_next_hops() -> None:
-    """Take a packet of each kind through a Linux router whose route has two next hops: one goes on, one is answered."""
+    """Send two packets to a Linux router whose route has two next hops: one is forwarded, one is answered."""
     from npexplore.golden import BatchForwarder, Frames, resolve_router
     from npexplore.golden.ipv4 import header
     from npexplore.golden.router.records import NextHopRecord, PortRecord, RouteRecord, RouterFile
@@ -193,7 +193,7 @@ def _use_several_next_hops() -> None:
 
 
 def _use_golden6() -> None:
-    """The same for IPv6, labels and flow counters."""
+    """Use the functions for IPv6, labels and flow counters, as `_use_golden` does for IPv4."""
     import numpy as np
 
     from npexplore.golden import BatchForwarder, Frames, load_router
@@ -251,10 +251,10 @@ def _use_solvers() -> None:
     from npexplore.machine.caches import Caches, Level
     from npexplore.machine.workload_sources import workload
 
-    one = np.zeros(1, np.int64)
+    zero = np.zeros(1, np.int64)
     caches = Caches((Level("l1", 4096, 4),), cores=1)
-    caches.levels_of(Touches(one, one, one, np.zeros(1, np.bool_), one))
-    design("ixp2400").simulate(workload(packet_bytes=64))  # one design does: no kernel is made for one
+    caches.levels_of(Touches(zero, zero, zero, np.zeros(1, np.bool_), zero))
+    design("ixp2400").simulate(workload(packet_bytes=64))  # one design is enough: all designs use the same kernels
 
 
 def _use_controller() -> None:

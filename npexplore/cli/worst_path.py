@@ -1,4 +1,4 @@
-"""`npexplore program worst`: the packets that a program is slowest with, and how many of them a machine takes.
+"""`npexplore program worst`: find the packets on which a program is slowest, and the rate of a machine with them.
 
 The JSON document: `program, design, made, rate_pps, verdict, seen, packet` (hexadecimal) of the slowest packet,
 `bottleneck`, `file`, and `verdicts[{verdict, program_cycles, rate_pps, seen}]`, the slowest of each verdict.
@@ -15,7 +15,7 @@ from npexplore.cli.options import apply_settings, costs_option, map_option, rout
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError, RefusedError
 
-REPEATED = 64  # packets of the capture on which the rate is asked: maps settle
+REPEATED = 64  # copies of the packet for the rate, until the maps are in their steady state
 GAP_NS = 1000
 
 
@@ -62,15 +62,15 @@ def command(
         raise InputError(f"{trace}: the program faults on every packet")
     rows, answers = [], []
     with TemporaryDirectory() as folder:
-        for one in slow:
-            path = Path(folder) / f"{one.verdict}.pcap"
-            write_frames(path, [one.packet] * REPEATED, [GAP_NS * n for n in range(REPEATED)])
+        for slow_packet in slow:
+            path = Path(folder) / f"{slow_packet.verdict}.pcap"
+            write_frames(path, [slow_packet.packet] * REPEATED, [GAP_NS * number for number in range(REPEATED)])
             answers.append(base.with_program(loaded, path, maps=contents, costs=prices, router=router).bounds())
             rows.append({
-                "verdict": one.verdict, "program_cycles": one.cycles, "rate_pps": answers[-1].rate_pps,
-                "seen": one.seen, "bytes": len(one.packet),
+                "verdict": slow_packet.verdict, "program_cycles": slow_packet.cycles, "rate_pps": answers[-1].rate_pps,
+                "seen": slow_packet.seen, "bytes": len(slow_packet.packet),
             })  # fmt: skip
-    worst = min(range(len(slow)), key=lambda n: answers[n].rate_pps or 0.0)
+    worst = min(range(len(slow)), key=lambda number: answers[number].rate_pps or 0.0)
     if out is not None:
         write_frames(out, [slow[worst].packet], [0])
     document = {
@@ -83,7 +83,7 @@ def command(
         where = "a packet of the capture" if slow[worst].seen else "a packet that the capture does not have"
         rate = (answers[worst].rate_pps or 0.0) / 1e6
         head = f"{loaded.name} on {base.name}: {rate:.4g} Mpps of {where} ({slow[worst].verdict})"
-        shown = [{**row, "Mpps": f"{float(str(row['rate_pps'])) / 1e6:.4g}"} for row in rows]
-        return f"{head}\n\n{table(shown, ('verdict', 'program_cycles', 'Mpps', 'seen', 'bytes'))}"
+        table_rows = [{**row, "Mpps": f"{float(str(row['rate_pps'])) / 1e6:.4g}"} for row in rows]
+        return f"{head}\n\n{table(table_rows, ('verdict', 'program_cycles', 'Mpps', 'seen', 'bytes'))}"
 
     emit(document, text, as_json=as_json)
