@@ -25,14 +25,14 @@ COLOURS = {
 def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: int = 0) -> go.Figure:
     """Return the commands of a channel that began in a window of time, one lane for each bank.
 
-    Only the commands that the run kept can be drawn; raises ValueError if none of them is in the window.
+    Only the commands that the run recorded can be drawn; raises ValueError if none of them is in the window.
     """
-    kept = run.commands
-    inside = np.flatnonzero((kept.seconds >= from_s) & (kept.seconds < to_s) & (kept.channel == channel))
+    recorded = run.commands
+    inside = np.flatnonzero((recorded.seconds >= from_s) & (recorded.seconds < to_s) & (recorded.channel == channel))
     if not len(inside):
         raise ValueError(f"a window of kept commands must contain at least one command, got {from_s!r} to {to_s!r} s")
     clock = run.device.t_ck
-    names = np.array(kept.names)
+    names = np.array(recorded.names)
     figure = go.Figure()
     for name, colour in COLOURS.items():
         of_name = inside[names[inside] == name]
@@ -41,9 +41,9 @@ def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: i
         clocks = {"ACT": run.device.row_clocks, "RD": run.device.column_clocks, "WR": run.device.column_clocks}
         figure.add_trace(
             go.Bar(
-                orientation="h", name=name, y=kept.bank[of_name], base=kept.seconds[of_name] * 1e9, width=0.8,
+                orientation="h", name=name, y=recorded.bank[of_name], base=recorded.seconds[of_name] * 1e9, width=0.8,
                 x=np.full(len(of_name), clocks.get(name, run.device.close_clocks) * clock), marker={"color": colour},
-                customdata=np.column_stack([kept.seconds[of_name] * 1e9, kept.row[of_name]]),
+                customdata=np.column_stack([recorded.seconds[of_name] * 1e9, recorded.row[of_name]]),
                 hovertemplate=f"<b>{name}</b>, bank %{{y}}, row %{{customdata[1]}}<br>at %{{customdata[0]:.2f}} ns",
             )
         )  # fmt: skip

@@ -136,22 +136,18 @@ class _Object:
         self.unresolved: dict[int, str] = {}
         if btf is not None and extension:
             self.lines = {
-                slot_of[section] + offset // 8: line
-                for section, offset, line in btf.lines(extension)
-                if section in slot_of
+                slot_of[section] + at // 8: line for section, at, line in btf.lines(extension) if section in slot_of
             }
             reason = "field offsets of the running kernel's types (CO-RE) are not supported"
             self.unresolved |= {
-                slot_of[section] + offset // 8: reason
-                for section, offset in btf.relocated_fields(extension)
+                slot_of[section] + at // 8: reason
+                for section, at in btf.relocated_fields(extension)
                 if section in slot_of
             }
-        for relocations in self.sections:
-            if relocations.kind == REL and relocations.info in self.base:
-                for offset, info in struct.iter_unpack("<QQ", relocations.data):
-                    self._relocate(
-                        self.base[relocations.info] + offset // 8, relocations.info, self.symbols[info >> 32]
-                    )
+        for rel in self.sections:
+            if rel.kind == REL and rel.info in self.base:
+                for offset, info in struct.iter_unpack("<QQ", rel.data):
+                    self._relocate(self.base[rel.info] + offset // 8, rel.info, self.symbols[info >> 32])
 
     def _find_maps(self, btf: Btf | None) -> None:
         by_name = {definition.name: definition for definition in btf.maps()} if btf is not None else {}
@@ -159,15 +155,11 @@ class _Object:
             if section.name == ".maps":
                 if btf is None:
                     raise InputError(f"{self.path}: its maps in section .maps have no BTF: compile with clang -g")
-                for symbol in (
-                    symbol for symbol in self.symbols if symbol.section == number and symbol.name in by_name
-                ):
+                for symbol in (sym for sym in self.symbols if sym.section == number and sym.name in by_name):
                     self._add(number, symbol.value, by_name[symbol.name])
             elif section.name in ("maps", "maps/"):
                 symbols = [
-                    symbol
-                    for symbol in self.symbols
-                    if symbol.section == number and symbol.kind in (0, OBJECT) and symbol.name
+                    sym for sym in self.symbols if sym.section == number and sym.kind in (0, OBJECT) and sym.name
                 ]
                 for declared in symbols:
                     kind, key, value, entries = struct.unpack_from("<IIII", section.data, declared.value)
@@ -204,9 +196,7 @@ class _Object:
 
     def entries(self) -> tuple[dict[str, int], dict[str, str]]:
         """Return the first slot and the section of each program: those in `xdp...`, else `prog`, else `.text`."""
-        functions = [
-            symbol for symbol in self.symbols if symbol.section in self.base and symbol.name and symbol.kind == FUNC
-        ]
+        functions = [sym for sym in self.symbols if sym.section in self.base and sym.name and sym.kind == FUNC]
         start = {symbol.name: self.base[symbol.section] + symbol.value // 8 for symbol in functions}
         section_of = {symbol.name: self.sections[symbol.section].name for symbol in functions}
         called = {
