@@ -95,9 +95,7 @@ class Program:
     entries: Mapping[str, int]
     maps: tuple[MapDefinition, ...] = ()
     lines: Mapping[int, SourceLine] = field(default_factory=dict, repr=False)
-    unresolved: Mapping[int, str] = field(
-        default_factory=dict, repr=False
-    )  # slot -> reason why it needs a running kernel
+    unresolved: Mapping[int, str] = field(default_factory=dict, repr=False)  # slot -> why it needs a running kernel
 
     def __post_init__(self) -> None:
         one_of(f"{self.path}: program", self.name, self.entries)
@@ -161,13 +159,9 @@ class Program:
 
 def successors(program: Program, slot: int) -> list[int]:
     """Return the slots that may run after an instruction; after a local call, its subprogram and the next slot."""
-    instruction = program.code[slot]
-    next_slots = (
-        []
-        if instruction.opcode in (isa.JA, isa.JA32, isa.EXIT)
-        else [slot + (2 if instruction.opcode == isa.LDDW else 1)]
-    )
-    return next_slots if instruction.target_offset is None else [*next_slots, slot + 1 + instruction.target_offset]
+    op = program.code[slot]
+    following = [] if op.opcode in (isa.JA, isa.JA32, isa.EXIT) else [slot + (2 if op.opcode == isa.LDDW else 1)]
+    return following if op.target_offset is None else [*following, slot + 1 + op.target_offset]
 
 
 def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
@@ -181,7 +175,7 @@ def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
         if not 0 <= slot < len(program.code):
             raise InputError(f"{program.path}: a program begins at slot {slot}, its code has {len(program.code)} slots")
         reached.add(slot)
-        instruction = program.code[slot]
+        op = program.code[slot]
         for following in successors(program, slot):
             if not 0 <= following < len(program.code):
                 raise InputError(
@@ -189,11 +183,7 @@ def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
                     f"{len(program.code)} slots: {program.place(slot)}"
                 )
             pending.append(following)
-        if (
-            tail_calls
-            and instruction.opcode == isa.CALL
-            and (instruction.src, instruction.imm) == (isa.HELPER, TAIL_CALL)
-        ):
+        if tail_calls and op.opcode == isa.CALL and (op.src, op.imm) == (isa.HELPER, TAIL_CALL):
             pending += program.entries.values()
     return reached
 
@@ -242,13 +232,9 @@ def _endless(program: Program, reached: set[int]) -> set[int]:
     """Return the instructions from which no `exit` of their function can be reached."""
     predecessors: dict[int, list[int]] = {}
     for slot in reached:
-        instruction = program.code[slot]
+        op = program.code[slot]
         for following in successors(program, slot):
-            if (
-                instruction.opcode != isa.CALL
-                or following != slot + 1 + instruction.imm
-                or instruction.src != isa.LOCAL
-            ):
+            if op.opcode != isa.CALL or following != slot + 1 + op.imm or op.src != isa.LOCAL:
                 predecessors.setdefault(following, []).append(slot)
     pending = [slot for slot in reached if program.code[slot].opcode == isa.EXIT]
     ending: set[int] = set()
@@ -262,32 +248,32 @@ def _endless(program: Program, reached: set[int]) -> set[int]:
 
 def _refusal(program: Program, slot: int) -> str | None:
     """Return why an instruction cannot run, None if it can."""
-    code = program.code[slot]
-    if max(code.dst, code.src) > 10 or (code.dst == 10 and code.opcode & 7 in (isa.LDX, isa.ALU, isa.ALU64)):
+    op = program.code[slot]
+    if max(op.dst, op.src) > 10 or (op.dst == 10 and op.opcode & 7 in (isa.LDX, isa.ALU, isa.ALU64)):
         return "a register that does not exist, or that is read-only"
-    if code.opcode == isa.LDDW:
+    if op.opcode == isa.LDDW:
         if program.code[slot + 1].opcode:
             return "a 64-bit constant without its second slot"
-        if code.src == isa.FUNCTION:
+        if op.src == isa.FUNCTION:
             return "callbacks (functions passed by pointer) are not supported"
-        if code.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (code.imm & 0xFFFFFFFF) < len(program.maps):
+        if op.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (op.imm & 0xFFFFFFFF) < len(program.maps):
             return "a map that the program does not declare"
-        section = program.maps[code.imm & 0xFFFFFFFF] if code.src == isa.MAP_VALUE else None
-        if section and not 0 <= code.imm >> 32 <= section.value_bytes:
-            return f"place {code.imm >> 32} of {section.name!r}, which has {section.value_bytes} bytes"
-        if not -(1 << 63) <= code.imm < 1 << 63:
+        section = program.maps[op.imm & 0xFFFFFFFF] if op.src == isa.MAP_VALUE else None
+        if section and not 0 <= op.imm >> 32 <= section.value_bytes:
+            return f"place {op.imm >> 32} of {section.name!r}, which has {section.value_bytes} bytes"
+        if not -(1 << 63) <= op.imm < 1 << 63:
             return "a constant of more than 64 bits"
-        return None if code.src in (0, isa.MAP_HANDLE, isa.MAP_VALUE) else f"LDDW of kind {code.src} is not supported"
-    if code.opcode == isa.CALL:
-        if code.src == isa.KERNEL_FUNCTION:
+        return None if op.src in (0, isa.MAP_HANDLE, isa.MAP_VALUE) else f"LDDW of kind {op.src} is not supported"
+    if op.opcode == isa.CALL:
+        if op.src == isa.KERNEL_FUNCTION:
             return "calls of kernel functions (kfuncs) are not supported"
-        if code.src not in (isa.HELPER, isa.LOCAL):
-            return f"CALL of kind {code.src} is not supported"
-        return refusal(code.imm) if code.src == isa.HELPER else None
+        if op.src not in (isa.HELPER, isa.LOCAL):
+            return f"CALL of kind {op.src} is not supported"
+        return refusal(op.imm) if op.src == isa.HELPER else None
     if slot and program.code[slot - 1].opcode == isa.LDDW:
         return "a jump into a 64-bit constant, which takes two slots"
-    if isa.text(code).startswith("opcode") or not _is_defined(code):
-        return f"opcode {code.opcode:#04x} with offset {code.offset} is no instruction of RFC 9669 that is supported"
+    if isa.text(op).startswith("opcode") or not _is_defined(op):
+        return f"opcode {op.opcode:#04x} with offset {op.offset} is no instruction of RFC 9669 that is supported"
     return None
 
 
