@@ -1,9 +1,9 @@
 """The command line: one group whose commands are imported when they run, and one exit status per kind of ending.
 
-0 done; 1 the answer is no; 2 wrong usage, unreadable input or an internal error; 3 damaged input; 130 stopped by
+0 success; 1 a negative result; 2 wrong usage, unreadable input or an internal error; 3 damaged input; 130 stopped by
 Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 A command module defines `command`, a click command whose function returns None or its exit status; a command is listed
-once its module exists. `--debug` may stand anywhere and shows the traceback.
+once its module exists. `--debug` may be given anywhere and shows tracebacks.
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""`npexplore calibrate`: fit a machine's free parameters to calibration rows, and find other values that fit.
+"""`npexplore calibrate`: fit a machine's free parameters to calibration rows, and report other values that fit.
 
 The JSON document: `design, units{parameter: unit}, free{parameter: {low, high} or values}, values, score,
 evaluation_score, rows[{key, error, evaluation_error}], admissible{parameter: values}, profile{parameter: [{value,

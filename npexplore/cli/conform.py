@@ -1,6 +1,6 @@
 """`npexplore conform`: the conformance table of a user's router, clause by clause, and its failures (docs/testing.md).
 
-Exit status 0 if every frame comes out right; 1 if some do not; 2 if the router cannot be run.
+Exit status 0 if every frame is forwarded correctly; 1 if some are not; 2 if the router cannot be run.
 """
 
 from __future__ import annotations

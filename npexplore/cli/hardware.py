@@ -191,8 +191,8 @@ def _check_options(knobs: Iterable[str], alone: bool, lookups: str, accelerators
     """Raise InputError for knobs and options that a single engine (`alone`) or a cluster does not take."""
     for name in knobs:
         if name not in (*BUILT, *AROUND):
-            near = get_close_matches(name, (*BUILT, *AROUND), 3)
-            meant = f" (nearest: {', '.join(near)})" if near else ""
+            nearest = get_close_matches(name, (*BUILT, *AROUND), 3)
+            meant = f" (nearest: {', '.join(nearest)})" if nearest else ""
             raise InputError(f"{name} is not a knob of hardware{meant}; those are {', '.join((*BUILT, *AROUND))}")
         if alone and name not in BUILT:
             raise InputError(

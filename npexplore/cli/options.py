@@ -310,11 +310,11 @@ def values_or_span(name: str, texts: list[str]) -> Span | list[str]:
     low, dots, high = texts[0].partition("..")
     if len(texts) > 1 or not dots:
         return texts
-    high, _, how = high.partition(":")
+    high, _, scale = high.partition(":")
     try:
-        if how not in ("", "log"):
+        if scale not in ("", "log"):
             raise ValueError
-        return Span(float(low), float(high), how == "log")
+        return Span(float(low), float(high), scale == "log")
     except ValueError:
         raise InputError(f"span of knob {name} must be LOW..HIGH or LOW..HIGH:log, got {texts[0]!r}") from None
 

@@ -122,13 +122,13 @@ def command(
 
 def _without(result: NetworkResult, left_out: Sequence[str]) -> NetworkResult:
     """Return a result marked as not exact, because parts of the file were left out."""
-    how = result.approximation or "exact"
-    return replace(result, exact=False, approximation=f"{how}, but of the file without {', '.join(left_out)}")
+    exactness = result.approximation or "exact"
+    return replace(result, exact=False, approximation=f"{exactness}, but of the file without {', '.join(left_out)}")
 
 
 def _text(result: NetworkResult) -> str:
-    how = "refused: " + result.refused if result.refused else "exact" if result.exact else result.approximation
-    head = f"{result.solver} ({how})"
+    exactness = "refused: " + result.refused if result.refused else "exact" if result.exact else result.approximation
+    head = f"{result.solver} ({exactness})"
     if result.refused:
         return head
     stations = table([{"station": name, **vars(station)} for name, station in result.stations.items()])

@@ -179,10 +179,10 @@ def _summary(rows: pd.DataFrame, out: Path) -> dict[str, Any]:
         having = "points have" if len(rows) > 1 else "point has"
         note(f"{count} of {len(rows)} {having} no answer: {one_line(str(reason))}")
     with out.open("rb") as file:  # pyarrow cannot open names that are not UTF-8
-        others = pq.read_metadata(file).num_rows - len(rows)
-    if others:
-        note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
-    return {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
+        other_rows = pq.read_metadata(file).num_rows - len(rows)
+    if other_rows:
+        note(f"{out} also keeps {other_rows} row{'s'[: other_rows > 1]} of other points, models or versions")
+    return {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + other_rows}
 
 
 def _fastest(rows: pd.DataFrame, varied: list[str], out: Path) -> str:

@@ -119,14 +119,14 @@ class Capture:
             if application:
                 raise InputError("a capture of a stream is not kept; read it from a file for names of applications")
             return conversations(self.columns)
-        files, ways = list(self.files), directions(self.columns)
+        files, flow_directions = list(self.files), directions(self.columns)
         words = tcp_words(files)
-        table = conversations(self.columns, words, ways)
+        table = conversations(self.columns, words, flow_directions)
         if not application:
             return table
         from npexplore.packets.application import application_columns
 
-        return table.assign(**application_columns(files, self.columns, ways, words))
+        return table.assign(**application_columns(files, self.columns, flow_directions, words))
 
     def dissect(self, row: int) -> Dissected:
         """Return packet `row` (from 0) as dpkt's layers, with its length on the link, which dpkt does not keep.

@@ -34,7 +34,7 @@ HEADER_COLUMNS: dict[str, str] = {
     "dst": "uint32",
     "sport": "uint16",  # of TCP, UDP, UDP-Lite, DCCP, SCTP; 0 in fragments after the first
     "dport": "uint16",
-    "ip_proto": "uint8",  # IPv4 protocol, or IPv6 next header behind the extension headers
+    "ip_proto": "uint8",  # IPv4 protocol, or IPv6 next header after the extension headers
     "tos": "uint8",  # DSCP and ECN
     "ttl": "uint8",  # or IPv6 hop limit
     "ident": "uint32",  # fragment identification

@@ -42,7 +42,7 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
         if os.name != "nt":  # Windows cannot open a folder
             _to_disk(target.parent)
     except InputError as error:
-        error.args = tuple(one.replace(str(part), str(target)) if isinstance(one, str) else one for one in error.args)
+        error.args = tuple(arg.replace(str(part), str(target)) if isinstance(arg, str) else arg for arg in error.args)
         raise
     except OSError as error:
         if error.filename == str(part):

@@ -82,8 +82,8 @@ class TimeOrder:
     """Write arrow tables in row groups, sorted by time within a window.
 
     The latest `window` rows are held back, because rows with earlier times may follow. `late` counts the rows that came
-    too late for the window and are stored behind rows with later times; the row groups then overlap in time, as their
-    statistics show. Rows without a time stay behind the row before them. Rows of equal time keep the order of the file.
+    too late for the window and are stored after rows with later times; the row groups then overlap in time, as their
+    statistics show. Rows without a time stay after the row before them. Rows of equal time keep the order of the file.
     """
 
     def __init__(self, write: Callable[[Any], None], group: int, window: int) -> None:

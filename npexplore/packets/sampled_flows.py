@@ -82,9 +82,9 @@ def application_flows(scan: Scan, memory_bytes: int) -> SampledFlows:
             )
         builder.append(part, scan.share_read)
     table = builder.finish(scan.link_types)
-    ways, words = directions(table), tcp_words(files)
-    flows = conversations(table, words, ways)
-    return SampledFlows(flows.assign(**application_columns(files, table, ways, words)), 1)
+    flow_directions, words = directions(table), tcp_words(files)
+    flows = conversations(table, words, flow_directions)
+    return SampledFlows(flows.assign(**application_columns(files, table, flow_directions, words)), 1)
 
 
 class _Part(NamedTuple):

@@ -102,12 +102,12 @@ class _Compressed:
             self._between = False
         size = self._piece if self.kind == "gzip" else min(self._piece, self._blocks.room())
         piece, self._input = self._input[:size], self._input[size:]
-        before = self._engine.copy() if self.kind == "gzip" else None
+        engine_before = self._engine.copy() if self.kind == "gzip" else None
         try:
             self._output = memoryview(self._engine.decompress(piece))
         except Exception as error:  # zlib.error or ZstdError; both mean broken data
             self.damage = f"the {self.kind} stream is broken: {error}"
-            self._output = memoryview(_until_damage(before, piece))
+            self._output = memoryview(_until_damage(engine_before, piece))
             return len(self._output) > 0
         if self.kind == "zstd":
             self._blocks.take(piece)

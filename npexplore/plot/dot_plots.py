@@ -28,10 +28,10 @@ def comparison(
     rows: a table with columns key, label, verdict, point, lo, hi, bounds, queueing, simulated, ci95. title: of the
     figure.
     """
-    many = len(panels) > 2
+    narrow = len(panels) > 2
     figure = make_subplots(
-        1, len(panels), horizontal_spacing=0.02 if many else 0.03, shared_yaxes=True,
-        column_widths=[1.4 if many else 1.0] + [1.0] * (len(panels) - 1),
+        1, len(panels), horizontal_spacing=0.02 if narrow else 0.03, shared_yaxes=True,
+        column_widths=[1.4 if narrow else 1.0] + [1.0] * (len(panels) - 1),
     )  # fmt: skip
     names = list(dict.fromkeys(label(row) for row in rows.itertuples()))[::-1]
     for column, (query, axis) in enumerate(panels, start=1):

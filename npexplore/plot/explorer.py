@@ -75,7 +75,7 @@ class Explorer:
         for value in values:
             xs, ys = self.lines(self.start | {knob: value})
             steps.append({"label": str(value), "method": "restyle", "args": [{"x": xs, "y": ys}]})
-        others = ", ".join(f"{name} = {value}" for name, value in self.start.items() if name != knob)
+        fixed = ", ".join(f"{name} = {value}" for name, value in self.start.items() if name != knob)
         figure.update_layout(
             sliders=[
                 {"active": values.index(self.start[knob]), "steps": steps, "currentvalue": {"prefix": f"{knob} = "},
@@ -83,8 +83,8 @@ class Explorer:
             ],
             height=540,
         )  # fmt: skip
-        if others:
-            figure.update_layout(title={"subtitle": {"text": others}})
+        if fixed:
+            figure.update_layout(title={"subtitle": {"text": fixed}})
         return figure
 
     def widget(self) -> Any:

@@ -99,9 +99,9 @@ def curves(
 def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
     """Return a step curve without steps below 1/STEPS of its height, which no screen shows."""
     values = part[y].to_numpy(float)
-    least, last_value, indices = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
+    least_step, last_value, indices = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
     for row, value in enumerate(values):
-        if abs(value - last_value) >= least or row == len(values) - 1:
+        if abs(value - last_value) >= least_step or row == len(values) - 1:
             indices.append(row)
             last_value = value
     return part.iloc[indices]

@@ -58,8 +58,8 @@ def waits_figure(worst: pd.DataFrame, design: str) -> go.Figure:
     largest = sorted(waits, key=lambda place: -float(waits[place].sum()))[:6]
     served = worst[[name for name in worst.columns if name.endswith(".service_s")]].sum(axis=1)
     parts = {f"waiting at {place}": waits[place] for place in largest if waits[place].any()}
-    if others := [place for place in waits if place not in largest]:
-        parts["waiting elsewhere"] = sum((waits[place] for place in others), start=0 * served)
+    if other_places := [place for place in waits if place not in largest]:
+        parts["waiting elsewhere"] = sum((waits[place] for place in other_places), start=0 * served)
     parts["service"] = served
     figure = go.Figure()
     rank = np.arange(1, len(worst) + 1)

@@ -207,7 +207,7 @@ def _path(points: Sequence[Point], *, curved: bool) -> str:
 def _symbols(figure: go.Figure, net: Net, at: Mapping[Node, tuple[float, float]]) -> None:
     ports = {("place", family(place.name)) for place in net.places if place.port}
     timed = {("transition", family(transition.name)) for transition in net.transitions if transition.timed}
-    many = {("place", family(place.name)) for place in net.places if "[" in place.name}
+    numbered = {("place", family(place.name)) for place in net.places if "[" in place.name}
     groups = (
         (list(ports), "circle-open", 30, theme.BLACK),
         ([node for node in at if node[0] == "place"], "circle", 22, "white"),
@@ -216,7 +216,7 @@ def _symbols(figure: go.Figure, net: Net, at: Mapping[Node, tuple[float, float]]
     )
     for number, (nodes, symbol, size, colour) in enumerate(groups):
         width = 5 if number == 2 else 1.5
-        names = ["<br>    ".join(wrapped(name)) + "[ ]" * ((kind, name) in many) for kind, name in nodes]
+        names = ["<br>    ".join(wrapped(name)) + "[ ]" * ((kind, name) in numbered) for kind, name in nodes]
         figure.add_trace(go.Scatter(
             x=[at[node][0] for node in nodes], y=[at[node][1] for node in nodes], mode="markers+text",
             text=[f"    {name}" if number else "" for name in names], textposition="middle right", hoverinfo="skip",

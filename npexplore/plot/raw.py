@@ -100,8 +100,8 @@ def _devices(drawing: _Drawing, layout: Layout) -> None:
         half = (0.18 if shares_side else 0.32, 0.15)
         drawing.box(place, half, CARD, f"{card.direction} {card.port}", 8 if shares_side else 10)
     for memory in layout.file.memory:
-        many = "ports" if len(memory.ports) > 1 else "port"
-        text = f"{many} {', '.join(map(str, memory.ports))}" if memory.use == "packets" else "routes"
+        noun = "ports" if len(memory.ports) > 1 else "port"
+        text = f"{noun} {', '.join(map(str, memory.ports))}" if memory.use == "packets" else "routes"
         drawing.box(pin(layout, memory.tile, memory.side), (0.38, 0.2), DRAM, f"DRAM<br>{text}")
 
 

@@ -54,8 +54,8 @@ def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
     cells["claims: skill"] = skill(claims)
     cells["over what is left open"] = span(numbers, *(line for line in lines if line["claims"] and known(line["low"])))
     cells["free parameters"] = (str(max((line["free_parameters"] for line in lines), default=0)), False)
-    off = sum(len(line["off"]) for line in (*all_rows, *blind))
-    cells["off"] = (str(off), off > 0)
+    off_rows = sum(len(line["off"]) for line in (*all_rows, *blind))
+    cells["off"] = (str(off_rows), off_rows > 0)
     return cells
 
 

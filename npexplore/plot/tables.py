@@ -145,8 +145,8 @@ def cross_check_table(frame: pd.DataFrame, where: Mapping[str, str], *, height: 
     """
     import pandas as pd
 
-    others = [name for name in frame.columns if name.startswith("alternative: ")]
-    rows = [_line(row, where, others) for row in frame.to_dict("records")]
+    alternatives = [name for name in frame.columns if name.startswith("alternative: ")]
+    rows = [_line(row, where, alternatives) for row in frame.to_dict("records")]
     cells = pd.DataFrame(rows)
     empty = [name for name in ("queueing", "other structures", "frozen") if (cells[name] == "&ndash;").all()]
     left = ("where", "what", "label", "verdict")

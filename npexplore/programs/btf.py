@@ -34,9 +34,9 @@ class Btf:
         while at < end:
             name, info, size = struct.unpack_from("<III", data, at)
             kind, members = info >> 24 & 31, info & 0xFFFF
-            after = at + 12 + _TAIL_BYTES.get(kind, 0) + _MEMBER_BYTES.get(kind, 0) * members
-            self.types.append(Type(self.text(name), kind, size, members, data[at + 12 : after]))
-            at = after
+            next_at = at + 12 + _TAIL_BYTES.get(kind, 0) + _MEMBER_BYTES.get(kind, 0) * members
+            self.types.append(Type(self.text(name), kind, size, members, data[at + 12 : next_at]))
+            at = next_at
 
     def text(self, offset: int) -> str:
         """Return the string at an offset."""

@@ -79,6 +79,6 @@ def refusal(number: int) -> str | None:
     if not 0 < number < len(NAMES):
         return f"helper {number} is unknown; the kernel has helpers 1 to {len(NAMES) - 1}"
     supported = [helper.name for helper in HELPERS.values()]
-    near = get_close_matches(NAMES[number], supported, cutoff=0.6)
-    advice = f"nearest: {', '.join(near)}" if near else f"supported: {', '.join(supported)}"
+    nearest = get_close_matches(NAMES[number], supported, cutoff=0.6)
+    advice = f"nearest: {', '.join(nearest)}" if nearest else f"supported: {', '.join(supported)}"
     return f"helper {helper_name(number)} is not supported; {advice}"

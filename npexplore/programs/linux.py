@@ -143,9 +143,9 @@ class LinuxProgram:
         step = -(-one.value_bytes // 8) * 8
         value = ctypes.create_string_buffer(step * max(self.cpus, 1))
         while True:
-            before = ctypes.create_string_buffer(key, one.key_bytes)
+            previous = ctypes.create_string_buffer(key, one.key_bytes)
             try:
-                at = ctypes.addressof(before) if key else 0
+                at = ctypes.addressof(previous) if key else 0
                 _bpf(MAP_NEXT, struct.pack("<IxxxxQQ", file, at, ctypes.addressof(following)))
             except FileNotFoundError:
                 return

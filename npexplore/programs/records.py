@@ -196,8 +196,8 @@ def check(program: Program) -> None:
             raise InputError(f"{program.path}: {reason}: {program.place(slot)}")
     for definition in program.used_maps.values():
         if definition.kind not in MAP_KINDS:
-            known = ", ".join(MAP_KINDS.values())
-            raise InputError(f"{program.path}: map {definition.name!r} is a {definition.kind_name}; supported: {known}")
+            kinds = ", ".join(MAP_KINDS.values())
+            raise InputError(f"{program.path}: map {definition.name!r} is a {definition.kind_name}; supported: {kinds}")
         if rule := _broken_size(definition):
             raise InputError(f"{program.path}: map {definition.name!r} ({definition.kind_name}) must have {rule}")
     if endless := _endless(program, reached):

@@ -129,9 +129,9 @@ def of_bytes(runner: Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
 
 
 def _of_table(runner: Runner, table: Any, data: NDArray[np.uint8], base: int) -> Iterator[Batch]:
-    if (others := np.unique(table["link_type"][table["link_type"] != ETHERNET])).size:
+    if (other_links := np.unique(table["link_type"][table["link_type"] != ETHERNET])).size:
         raise InputError(
-            f"XDP programs see Ethernet frames, the capture has {link_format(int(others[0])).name} packets"
+            f"XDP programs see Ethernet frames, the capture has {link_format(int(other_links[0])).name} packets"
         )
     begins, lengths = table["position"] - base, table["captured"].astype(np.int64)
     missing = np.maximum(table["length"].astype(np.int64) - lengths, 0)

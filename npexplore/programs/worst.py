@@ -47,7 +47,7 @@ def slowest(
     `fib_lookup` reads. Packets on which the program faults are left out. Raises InputError for an event without a cost.
     """
     rng, runner = np.random.default_rng(seed), Runner(program, maps or {}, fib=fib)
-    before = {name: runner.tables.contents(name) for name in runner.tables.number}
+    initial_maps = {name: runner.tables.contents(name) for name in runner.tables.number}
     constants, places = _constants(program), _places(program)
     first_packets: dict[
         tuple[int, int], tuple[bytes, bool]
@@ -70,7 +70,7 @@ def slowest(
         return []
     none_missing = np.zeros(len(path_rows), np.int64)
     run = ProgramRun(
-        program, np.array(path_rows), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT, none_missing, fib
+        program, np.array(path_rows), runner.paths(), initial_maps, {}, [], None, INSTRUCTION_LIMIT, none_missing, fib
     )
     cycles = {path: costs.cycles(events) for path, events in costs.events_of(run).items()}
     best: dict[int, SlowPacket] = {}

@@ -84,10 +84,10 @@ def _solvers(distances: Sequence[Distance]) -> list[str]:
             shares = [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9, 1.0])] if solved else ["-"] * 3
             latency = _share(float(np.median(latency_errors))) if latency_errors else "-"
             shares += _roofline(selected)
-            worst = f"{by_distance[-1].changed or 'as it is'}, {by_distance[-1].packets}" if by_distance else "-"
+            worst_text = f"{by_distance[-1].changed or 'as it is'}, {by_distance[-1].packets}" if by_distance else "-"
             load_text = "saturated" if load is None else f"{load:g} of it, Poisson"
             rows.append(
-                [name, load_text, str(len(selected)), str(len(selected) - len(solved)), *shares, latency, worst]
+                [name, load_text, str(len(selected)), str(len(selected) - len(solved)), *shares, latency, worst_text]
             )
     every, saturated = ([np.inf if d.distance is None else abs(d.distance) for d in subset]
                    for subset in (distances, [d for d in distances if d.load is None] or distances))  # fmt: skip
@@ -120,8 +120,8 @@ def _memory(simulator_rows: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for row in simulator_rows:
         misses_aim = abs(row["worst"]) > row["aim"]
-        worst = f"**{100 * row['worst']:+.1f} %**" if misses_aim else f"{100 * row['worst']:+.1f} %"
-        shares = f"{100 * row['mean']:.1f} %", worst, f"{100 * row['aim']:.0f} %"
+        worst_text = f"**{100 * row['worst']:+.1f} %**" if misses_aim else f"{100 * row['worst']:+.1f} %"
+        shares = f"{100 * row['mean']:.1f} %", worst_text, f"{100 * row['aim']:.0f} %"
         rows.append([row["simulator"], row["device"], row["experiment"], str(row["rows"]), *shares])
     sentence = "The DRAM controller against recorded runs of two simulators (data/dram/simulators.csv), nothing fitted:"
     return ["", sentence, "", *_table(head, rows)]

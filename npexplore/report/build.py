@@ -23,7 +23,7 @@ from npexplore.toml import decode
 
 @dataclass(frozen=True)
 class Report:
-    """The result of `build`: the index page and the runs behind the pages."""
+    """The result of `build`: the index page and the runs of the pages."""
 
     index: Path
     runs: tuple[Run, ...]

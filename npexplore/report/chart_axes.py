@@ -40,8 +40,8 @@ class Axis:
     @property
     def crosses_zero(self) -> bool:
         """Whether the range extends beyond zero on both sides by more than the padding."""
-        room = 1.01 * PADDING * (self.high - self.low)
-        return not self.categories and not self.log and self.low < -room and self.high > room
+        margin = 1.01 * PADDING * (self.high - self.low)
+        return not self.categories and not self.log and self.low < -margin and self.high > margin
 
     def step(self, values: Sequence[Any]) -> float:
         """Return the least distance in pixels of two of a trace's values along the axis."""

@@ -160,7 +160,7 @@ def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def words_for(labels: str) -> str:
     """Return definitions of the terms of a score line and of the labels in it (HTML); empty without labels."""
-    definitions = "; ".join(f"<b>{label}</b>: {what}" for label, what in LABELS.items() if label in labels)
+    definitions = "; ".join(f"<b>{label}</b>: {definition}" for label, definition in LABELS.items() if label in labels)
     return definitions and (
         f'<p class="words">A row is a printed number, or a claim: a statement in words. {definitions}. The <b>reader '
         "without a model</b> reads between the paper's other numbers or takes one for all; <b>skill</b> is 1 &minus; "

@@ -145,5 +145,5 @@ def _progress(entries: Sequence[Entry]) -> str:
         return ""
     ready = sum(entry.run is not None for entry in entries)
     verbs = {"failed": "Failed", "running": "Being made now", "waiting": "Still to be made", "not made": "Not made"}
-    others = [f"{verb}: {', '.join(names[state])}." for state, verb in verbs.items() if state in names]
-    return " ".join([f"{ready} of {len(entries)} pages stand.", *others])
+    sentences = [f"{verb}: {', '.join(names[state])}." for state, verb in verbs.items() if state in names]
+    return " ".join([f"{ready} of {len(entries)} pages stand.", *sentences])

@@ -59,8 +59,8 @@ class _Program:
             return "it does so without any frame"
         failing = bisect_left(range(len(frames)), True, key=lambda number: self._fails(frames[: number + 1]))
         port, frame = frames[min(failing, len(frames) - 1)]
-        alone = "on its own" if self._fails([(port, frame)]) else f"after {failing} others"
-        return f"it got, {alone}, by port {self.router.ports[port].name}: {shown(frame)}"
+        circumstance = "on its own" if self._fails([(port, frame)]) else f"after {failing} others"
+        return f"it got, {circumstance}, by port {self.router.ports[port].name}: {shown(frame)}"
 
     def _fails(self, frames: Frames) -> bool:
         try:

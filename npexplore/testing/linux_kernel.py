@@ -191,15 +191,15 @@ class LinuxKernel(Between):
 
     def _neighbours(self, port: Port) -> Iterator[int]:
         """Return the addresses of a link that need an entry: all of a small link, the next hops of a large link."""
-        for own, length in port.networks:
-            hosts, first = 1 << 32 - length, own & prefix_mask(length)
+        for port_address, length in port.networks:
+            hosts, first = 1 << 32 - length, port_address & prefix_mask(length)
             if hosts <= HOSTS_LISTED:
                 yield from (a for a in range(first, first + hosts) if a not in port.own and a not in port.broadcasts)
                 continue
             vias = {int(via) for via in self.router.routes.via[self.router.routes.port == port.number] if via}
             vias |= {next_hop.hop.via for several in self.router.next_hops for next_hop in several}
             candidates = vias | self._listed(port)
-            yield from sorted(address for address in candidates if (address ^ own) & prefix_mask(length) == 0)
+            yield from sorted(address for address in candidates if (address ^ port_address) & prefix_mask(length) == 0)
 
     def _listed(self, port: Port) -> set[int]:
         """Return the neighbours of a link with a configured MAC address."""

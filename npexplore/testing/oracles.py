@@ -142,16 +142,16 @@ class _Wrong(NamedTuple):
 
 
 def _first_wrong(make: Callable[[], Lookup], sequence: list[Update]) -> _Wrong | None:
-    mine, golden = make(), LinearLpm()
+    tested, golden = make(), LinearLpm()
     for count, (prefix, next_hop) in enumerate(sequence, start=1):
-        for table in (mine, golden):
+        for table in (tested, golden):
             if next_hop is None:
                 table.remove(prefix)
             else:
                 table.insert(prefix, next_hop)
         changed = sequence if count == len(sequence) else [(prefix, next_hop)]
         for address in addresses_near(changed):
-            expected, got = golden.lookup(address), mine.lookup(address)
+            expected, got = golden.lookup(address), tested.lookup(address)
             if got != expected:
                 return _Wrong(count, address, expected, got)
     return None

@@ -50,31 +50,31 @@ def _ways(six: Six) -> list[int]:
 
 
 def _packets(router: Router, six: Six, link: Port6) -> Iterator[bytes]:
-    source, ways = link.network + 2, _ways(six)
-    for destination in ways[:MOST_WAYS]:
+    source, destinations = link.network + 2, _ways(six)
+    for destination in destinations[:MOST_WAYS]:
         for hops in (0, 1, 2, 255):
             yield write_packet(source, destination, UDP_HEAD, hop_limit=hops)
         yield write_packet(source, destination, UDP_HEAD, traffic_class=0xB9, flow_label=0xABCDE)
         for mtu in sorted({port.mtu for port in router.ports}):
             for size in (mtu - SHORTEST, mtu - SHORTEST + 1):
                 yield write_packet(source, destination, bytes(size))
-    valid = write_packet(source, ways[0], UDP_HEAD)
+    valid = write_packet(source, destinations[0], UDP_HEAD)
     for text in OPTIONS:
-        yield _chained(source, ways[0], [(HOP_BY_HOP, text)])
-    jumbo = _chained(source, ways[0], [(HOP_BY_HOP, OPTIONS[-1])])
+        yield _chained(source, destinations[0], [(HOP_BY_HOP, text)])
+    jumbo = _chained(source, destinations[0], [(HOP_BY_HOP, OPTIONS[-1])])
     yield jumbo[:4] + bytes(2) + jumbo[6:]
     for chain in CHAINS:
-        yield _chained(source, ways[0], chain)
-    yield write_packet(source, ways[0], b"", next_header=NOTHING)
+        yield _chained(source, destinations[0], chain)
+    yield write_packet(source, destinations[0], b"", next_header=NOTHING)
     yield from (valid[:size] for size in (0, 1, 39, 40, 45))
     yield b"\x45" + valid[1:]
     yield valid[:4] + b"\xff\xff" + valid[6:]
     yield valid[:4] + b"\0\4" + valid[6:]
     for strange in ODD:
-        yield write_packet(strange, ways[0], UDP_HEAD)
+        yield write_packet(strange, destinations[0], UDP_HEAD)
         yield write_packet(source, strange, UDP_HEAD)
     for address in (link.address, link.link_local):
-        yield write_packet(address, ways[0], UDP_HEAD)
+        yield write_packet(address, destinations[0], UDP_HEAD)
         yield write_packet(source, address, UDP_HEAD)
         for kind in (128, 129, 1):
             bare = bytes([kind, 0, 0, 0]) + b"\x00\x07\x00\x01echo"
@@ -92,9 +92,9 @@ def _chained(source: int, destination: int, chain: Iterable[tuple[int, str]]) ->
 
 def label_probes(router: Router, below4: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield (port, frame): label stacks on an IPv4 packet and, if the router has IPv6, on an IPv6 packet."""
-    known = list(router.labels.number) if router.labels else []
+    labels = list(router.labels.number) if router.labels else []
     for port in router.ports if router.labels else ():
-        for kind, data in _labelled(router, port, known, below4):
+        for kind, data in _labelled(router, port, labels, below4):
             yield port.number, (port.mac + port.peer_mac + kind + data)[: ETHERNET + port.mtu]
 
 

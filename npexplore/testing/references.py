@@ -102,12 +102,12 @@ def _near(
 ) -> st.SearchStrategy[Case]:
     """Draw frames near the borders of the rules, usual frames of a router, and usual frames with stamped octets."""
     heads = headers_near(rules, max_size=1)
-    near = st.builds(lambda port, head: (port, _frame_of(router, port, head[0])), st.sampled_from(ports), heads)
+    near_rules = st.builds(lambda port, head: (port, _frame_of(router, port, head[0])), st.sampled_from(ports), heads)
     usual = st.integers(0, len(ports) - 1).flatmap([frames(router, port=port) for port in ports].__getitem__)
     if not stamps:
-        return st.integers(0, 3).flatmap(lambda k: usual if k == 0 else near)
+        return st.integers(0, 3).flatmap(lambda k: usual if k == 0 else near_rules)
     stamped = st.builds(_stamped, usual, st.sampled_from(stamps))
-    return st.integers(0, 3).flatmap([usual, near, stamped, near].__getitem__)
+    return st.integers(0, 3).flatmap([usual, near_rules, stamped, near_rules].__getitem__)
 
 
 def _stamped(case: Case, stamp: tuple[int, bytes]) -> Case:

@@ -107,7 +107,7 @@ def _inside(hosts: list[list[int]]) -> Any:
 
 def _routes(prefix: str, hosts: list[list[int]], rooms: list[int]) -> Any:
     """Draw routes of a prefix; a route with a next hop on link k may push up to rooms[k] labels."""
-    next_hops = [(host, most) for link, most in zip(hosts, rooms, strict=True) for host in link]
+    next_hops = [(host, max_labels) for link, max_labels in zip(hosts, rooms, strict=True) for host in link]
     via = st.sampled_from(next_hops).flatmap(lambda drawn: _to_next_hop(prefix, *drawn))
     port = st.integers(0, len(hosts) - 1).map(lambda number: RouteRecord(prefix=prefix, port=f"p{number}"))
     kind: Any = st.sampled_from(KINDS[1:]).map(lambda name: RouteRecord(prefix=prefix, kind=name))  # type: ignore[arg-type]
@@ -213,13 +213,13 @@ def _heads(router: Router, port: int) -> st.SearchStrategy[bytes]:
 
 def _payloads(router: Router, longest: int) -> st.SearchStrategy[bytes]:
     """Draw a few bytes, or as many bytes as bring a packet near the MTU of a link."""
-    near = st.builds(
+    near_mtu = st.builds(
         lambda mtu, times, extra: max(0, times * (mtu - 20) + extra),
         st.sampled_from(sorted({port.mtu for port in router.ports})), st.integers(1, 3), st.integers(-9, 9),
     )  # fmt: skip
-    long = st.one_of(near, st.integers(0, 1600)).map(lambda size: pattern(min(size, longest)))
-    few = st.binary(max_size=min(40, longest))
-    return _weighted((3, few), (1, long))
+    long = st.one_of(near_mtu, st.integers(0, 1600)).map(lambda size: pattern(min(size, longest)))
+    short = st.binary(max_size=min(40, longest))
+    return _weighted((3, short), (1, long))
 
 
 def pattern(length: int) -> bytes:

@@ -21,8 +21,8 @@ _HOT = (0x00000000, 0x0A000000, 0x0A0000FF, 0x0A010203, 0x7FFFFFFF, 0x80000000, 
 
 def addresses() -> st.SearchStrategy[int]:
     """Draw IPv4 addresses as numbers: arbitrary ones, and many near each other."""
-    near = st.builds(lambda base, flip: base ^ flip, st.sampled_from(_HOT), st.integers(0, 0x1FF))
-    return st.one_of(near, st.integers(0, MAX_ADDRESS))
+    near_others = st.builds(lambda base, flip: base ^ flip, st.sampled_from(_HOT), st.integers(0, 0x1FF))
+    return st.one_of(near_others, st.integers(0, MAX_ADDRESS))
 
 
 def prefixes(min_length: int = 0, max_length: int = 32) -> st.SearchStrategy[str]:
@@ -163,8 +163,8 @@ def _well_formed(draw: Any, options: Any, source: Any, destination: Any, payload
 
 def with_header_sum(packet: bytes, wanted: int) -> bytes:
     """Return a packet with an identification that gives the wanted header checksum, but never 0xffff."""
-    others = with_checksum(packet[:4] + b"\0\0" + packet[6:])
-    identification = ((wanted ^ 0xFFFF) - (int.from_bytes(others[10:12], "big") ^ 0xFFFF)) % 0xFFFF
+    zeroed = with_checksum(packet[:4] + b"\0\0" + packet[6:])
+    identification = ((wanted ^ 0xFFFF) - (int.from_bytes(zeroed[10:12], "big") ^ 0xFFFF)) % 0xFFFF
     return with_checksum(packet[:4] + identification.to_bytes(2, "big") + packet[6:])
 
 

@@ -25,10 +25,10 @@ _BORDERS = (0, 1, 16, 19, 20, 21, 31, 32, 33, 40, 41, 48, 49, 56, 63, 64, 65, 71
 def addresses6() -> st.SearchStrategy[int]:
     """Draw IPv6 addresses as numbers: arbitrary ones, and many near each other."""
     bit = st.integers(0, BITS - 1).map(lambda place: 1 << place)
-    near = st.builds(
+    near_others = st.builds(
         lambda base, flip, bit_flip: base ^ flip ^ bit_flip, st.sampled_from(_HOT), st.integers(0, 0x1FF), bit
     )
-    return st.one_of(st.sampled_from(_HOT), near, near, st.integers(0, MAX_ADDRESS))
+    return st.one_of(st.sampled_from(_HOT), near_others, near_others, st.integers(0, MAX_ADDRESS))
 
 
 def prefixes6(min_length: int = 0, max_length: int = BITS) -> st.SearchStrategy[str]:

@@ -46,7 +46,7 @@ FORMATS: tuple[LinkFormat, ...] = (
     LinkFormat("FRELAY_WITH_DIR", (206,), steps.FRAME_RELAY, skip=1),
     # MPLS label stacks without a link header (RFC 3032); below the bottom label the IP version field decides.
     LinkFormat("MPLS", (219,), steps.MPLS),
-    # 802.11 frames, bare or behind the headers of radiotap, Prism, AVS and PPI; clear data frames go on to LLC.
+    # 802.11 frames, bare or after the headers of radiotap, Prism, AVS and PPI; clear data frames go on to LLC.
     LinkFormat("IEEE802_11", (105,), steps.IEEE80211),
     LinkFormat("IEEE802_11_PRISM", (119,), steps.IEEE80211, skip=144),
     LinkFormat("IEEE802_11_RADIOTAP", (127,), steps.IEEE80211, skip=8, length_at=2, length_width=2),
@@ -60,11 +60,11 @@ FORMATS: tuple[LinkFormat, ...] = (
     # Endace's ERF: whole records inside another capture file, and the record types that have no other link type.
     LinkFormat("ERF", (197,), steps.ERF),
     *(
-        LinkFormat(f"ERF_{known.name}", (own_link_type(kind),), steps.LLC, skip=_ATM_HEADER_BYTES)
-        if known.name in _AAL5
-        else LinkFormat(f"ERF_{known.name}", (own_link_type(kind),))
-        for kind, known in TYPES.items()
-        if known.link_type is None
+        LinkFormat(f"ERF_{record_type.name}", (own_link_type(kind),), steps.LLC, skip=_ATM_HEADER_BYTES)
+        if record_type.name in _AAL5
+        else LinkFormat(f"ERF_{record_type.name}", (own_link_type(kind),))
+        for kind, record_type in TYPES.items()
+        if record_type.link_type is None
     ),
     # Headers are not decoded, only lengths and times are counted; some may be larger than any network packet.
     LinkFormat("USER0", (147,)),

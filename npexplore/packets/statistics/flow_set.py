@@ -95,12 +95,12 @@ class FlowSet:
             self._let_go()
 
     def _grow(self) -> None:
-        before, rows = len(self._table), 2 * len(self._table)
+        old_rows, rows = len(self._table), 2 * len(self._table)
         if rows > len(self._room):
             self._room = np.zeros((min(self._most, RESERVED * rows), 2), np.uint64)
-            self._room[:before] = self._table
+            self._room[:old_rows] = self._table
         self._table = self._room[:rows]
-        spread(self._table, before)
+        spread(self._table, old_rows)
 
     def _let_go(self) -> DistinctSketch:
         """Move the table's keys to the sketch, clear the table, and return the sketch."""

@@ -89,16 +89,16 @@ class SeveralCounts:
         if len(kinds) > 1:
             lines.append(f"the files have {len(kinds)} link types: {', '.join(sorted(kinds))}")
         timed = [(file, file.times_ns) for file in self.files if file.times_ns]
-        back = [
+        backward_steps = [
             (earlier, later, later_ns[0] - earlier_ns[1])
             for (earlier, earlier_ns), (later, later_ns) in pairwise(timed)
             if later_ns[0] < earlier_ns[1]
         ]
-        if back:
-            before, after, step = back[0]
-            more = f" (and {len(back) - 1} more such steps)" if len(back) > 1 else ""
+        if backward_steps:
+            earlier, later, step = backward_steps[0]
+            more = f" (and {len(backward_steps) - 1} more such steps)" if len(backward_steps) > 1 else ""
             lines.append(
-                f"{after.path} begins {-step / 1e9:.6g} s before {before.path} ends{more}; times between packets take "
+                f"{later.path} begins {-step / 1e9:.6g} s before {earlier.path} ends{more}; times between packets take "
                 "the files in this order"
             )
         return lines

@@ -80,7 +80,7 @@ def uniform_lengths(low: int, high: int) -> LengthMix:
 def fit_lengths(
     components: Sequence[LengthMix], *, mean: float | None = None, shares: Mapping[int, float] | None = None
 ) -> LengthMix:
-    """Return the mixture of components that comes nearest to published facts about packet lengths.
+    """Return the mixture of components that is closest to published facts about packet lengths.
 
     Args:
         components: the distributions to mix, such as `fixed(40)` and `flat(41, 1499)`.
