@@ -1,4 +1,4 @@
-"""Packet programs (eBPF/XDP): loads them from object files, runs them on captures and counts their work.
+"""Loads packet programs (eBPF/XDP) from object files, runs them on captures and counts their work.
 
 Names are imported on first use.
 """
