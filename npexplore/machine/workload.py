@@ -179,10 +179,8 @@ class Workload:
 
         A rate with "timestamps" scales all times by one factor to this mean rate. Raises InputError.
         """
-        arrivals, bursts = parse_arrivals(arrivals)
+        arrivals, bursts = parse_arrivals(arrivals, rate)
         wanted_pps = None if rate is None else self.packets_per_s(rate)
-        if rate is not None and arrivals == "saturated":
-            raise InputError(f"a rate needs poisson or periodic arrivals, or timestamps, got {arrivals!r}")
         rate_pps = (wanted_pps or self.rate_pps) if arrivals in RATED else None
         columns, t_ns = self.columns, self.t_ns
         if arrivals == "timestamps" and t_ns is not None and not is_ascending(t_ns):  # sort packets by arrival
@@ -290,14 +288,16 @@ def offered_rate(workload: Workload) -> float:
     return (len(workload.t_ns) - 1) / span if span > 0 else float("inf")
 
 
-def parse_arrivals(text: str) -> tuple[str, Batch | OnOff | None]:
+def parse_arrivals(text: str, rate: str | float | None = None) -> tuple[str, Batch | OnOff | None]:
     """Return the kind of arrivals, and the process of `batch:SIZE`, `batch:SIZE:geometric` or `on_off:ON:OFF`.
 
-    The process has a rate of 1 per second. Raises InputError for sizes below 1, spans that are not times, or an unknown
-    kind.
+    The process has a rate of 1 per second. Raises InputError for sizes below 1, spans that are not times, an unknown
+    kind, or a rate for saturated arrivals.
     """
     kind, *parts = text.split(":")
     one_of("arrivals", kind, ARRIVALS)
+    if rate is not None and kind == "saturated":
+        raise InputError(f"a rate needs poisson or periodic arrivals, or timestamps, got {kind!r}")
     form = f"arrivals {kind!r} are given as {_form(kind)}, got {text!r}"
     if (
         kind == "batch"

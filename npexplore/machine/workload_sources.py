@@ -15,7 +15,7 @@ import numpy as np
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, positive, shown
 from npexplore.machine.mixes import load_mix, mix_names
-from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Integers, Workload
+from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Integers, Workload, parse_arrivals
 from npexplore.mapped_arrays import chosen, computed, cycled, empty, extremes, is_ascending, parts
 from npexplore.units import quantity, split
 
@@ -71,6 +71,7 @@ def workload(
     if len(present) != 1:
         known = "trace, mix, packet_bytes, frame_bytes"
         raise InputError(f"a workload needs one of {known}; got {' and '.join(present) or 'none'}")
+    parse_arrivals(arrivals, rate)  # check them before a long capture is read
     if source is not None:
         packets = as_workload(source)
     elif trace is not None:

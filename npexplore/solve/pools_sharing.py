@@ -19,7 +19,7 @@ from npexplore.solve.regularity import MAX_UTILIZATION, slowed
 from npexplore.solve.stations import Floats
 
 NEGLIGIBLE = 1e-12  # rounding error of seconds, visits and shares of them
-FEW_THREADS = 2  # a pool with more threads spreads its work evenly over the time
+THREADS_MET_ONE_BY_ONE = 2  # a pool with more threads spreads its work evenly over the time
 MEETING_SHARE = 0.1  # of a latency: the wait that packets may add if they always meet other pools' packets
 
 # (pool, its part of a server's work that others may meet, residual life of its visits, its threads; infinite: forked)
@@ -153,7 +153,7 @@ def check_meetings(
     """
     longer: dict[str, Floats] = {}
     for name, network in levels.items():
-        for server in meets[name] if network.customers <= FEW_THREADS else ():
+        for server in meets[name] if network.customers <= THREADS_MET_ONE_BY_ONE else ():
             if network.servers[server].units == 1:
                 own_s = network.batch.seconds[server]
                 longest_wait_s = load * np.minimum(

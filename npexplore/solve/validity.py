@@ -28,7 +28,7 @@ UNSEEN_LOAD = 0.2  # utilization by work that is not in the demands (open-row mi
 UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency: time that is not in the demands
 LOST_SHARE = 0.05  # of packets in front of a pool: a larger loss changes which packets leave the machine
 BUNCHED_THREADS, BUNCHED_ORDER, BUNCHED_LOAD = 6, 1.15, 0.2  # threads of an engine; longer waits by this; utilization
-FEW_THREADS = 1  # up to this number, saturated threads may wait for work that their own packet left behind
+THREADS_BEHIND_OWN_WORK = 1  # up to this number, saturated threads may wait for work that their own packet left behind
 FEW_OF_FORKS = 2  # up to this number, threads meet their own forked work, and rates are up to a third too low
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a lower rate is approximate and may be off by RATE_ERROR
 RATE_ERROR = 0.05  # relative; four rates in five are within it
@@ -75,7 +75,8 @@ def check_alone(d: UnderLoad) -> None:
             units = d.servers[name].units * d.servers[name].members
             own_wait_s = _left_behind(demands, name) / units if section.outlives else 0.0
             if d.workload.arrivals == "saturated" and (
-                count > FEW_THREADS or (d.servers[name].role != "queue" and _has_units(d, demands, name, own_wait_s))
+                count > THREADS_BEHIND_OWN_WORK
+                or (d.servers[name].role != "queue" and _has_units(d, demands, name, own_wait_s))
             ):
                 continue  # saturated threads wait there anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":

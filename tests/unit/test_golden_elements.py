@@ -187,6 +187,7 @@ ONE = "elementclass X {"
         ("define($x 1); FromDevice(a) -> Paint($xy) -> Discard;", r"1: Paint 'Paint@2': .* got '\$xy'"),
         ("FromDevice(a) -> Classifier(-12/08) -> Discard;", r"1: Classifier .*: a number is needed, got '-12'"),
         ("FromDevice(a) -> IPFilter(alow all) -> Discard;", r"1: IPFilter .*: action or output 'alow'.*allow"),
+        ("// nothing\nelementclass X { input -> output; }", " no element stands here"),
         ("\ndefine(DEV eth0);", r"2: define\(...\) takes names with \$ and their values, got 'DEV eth0'"),
     ],
 )  # fmt: skip

@@ -78,6 +78,7 @@ def test_rates(rate, pps, arrivals):
         ({"packet_bytes": 64, "arrivals": "poisson"}, "arrivals 'poisson' need a rate (for example 2.5Mpps)"),
         ({"packet_bytes": 64, "arrivals": "poison"}, "arrivals 'poison' is unknown (nearest: poisson"),
         ({"packet_bytes": 64, "arrivals": "timestamps"}, "has no time stamps; choose saturated, poisson or periodic"),
+        ({"trace": "nowhere.pcap", "rate": "1Mpps"}, "a rate needs"),  # before it is looked for
         ({"packet_bytes": 64, "rate": "1Mpps"}, "a rate needs poisson or periodic arrivals, or timestamps"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": "-1Mpps"}, "rate must be greater than 0, got '-1Mpps'"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": -1.0}, "rate must be greater than 0 and finite, got -1.0"),

@@ -66,6 +66,8 @@ class Graph:
     def read(cls, text: str, file: str = "graph") -> Self:
         """Read and check a configuration."""
         graph, parsed = cls(), parse(text, file)
+        if not parsed.elements:
+            raise InputError(f"{file}: no element stands here; the least is `FromDevice(a) -> Discard;`")
         unknown = {node.kind: node.place for node in reversed(parsed.elements.values()) if node.kind not in ELEMENTS}
         if len(unknown) > 1:
             places = sorted(unknown.items(), key=lambda item: item[1].line)
