@@ -44,7 +44,7 @@ class Unnamed(Sequence[Interface]):
 class CaptureWriter(ShownByArguments):
     """Append packets to a new capture file; use it in a `with` block.
 
-    format: `pcap` (microseconds; finer time stamps are cut off), `pcap-ns` or `pcapng` (nanoseconds, several
+    form: `pcap` (microseconds; finer time stamps are cut off), `pcap-ns` or `pcapng` (nanoseconds, several
     interfaces). Raises InputError for an unknown format, and for a second link type in a pcap file.
     """
 

@@ -55,9 +55,5 @@ def _gigabits(bps: float | None) -> str:
     return number(bps / 1e9 if bps is not None and bps == bps else None, 3)
 
 
-def _times(ratio: float) -> str:
-    return f"{float(f'{ratio:.3g}'):,.12g}"
-
-
 def _known(value: Any) -> bool:
     return value is not None and value == value

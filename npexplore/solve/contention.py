@@ -25,7 +25,6 @@ class Contention(Nesting):
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     left: dict[str, Floats] = field(default_factory=dict)  # by server, the rate (P,) that other pools' work leaves
     variances: dict[str, Floats] = field(default_factory=dict)  # by server, of a packet's waits for other pools' work
-    by_chance: bool = False  # whether waits are those behind random arrivals
     exponential: bool = False  # whether all service is taken as exponential
     wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen at random
     in_order: dict[Chain, Floats] = field(default_factory=dict)  # by holds, waits for earlier packets to leave
@@ -61,7 +60,7 @@ class Contention(Nesting):
         """Return the residual life (P,) of a visit under other holds, in mean visits under these holds."""
         if self.servers[name].discipline == "shared":
             return 1.0  # under processor sharing the length of visits does not matter
-        visits = squares = others_s = 0.0 * self.batch.latency
+        visits = squares = 0.0 * self.batch.latency
         for (holds, server), visits_and_squares in self.batch.visited.items():
             if server == name and tuple(held for held in holds if held in self._around) == chain:
                 visits = visits + visits_and_squares[:, 0]
@@ -111,7 +110,7 @@ class Contention(Nesting):
 
     def _regular(self, name: str, units: float) -> Floats | float:
         """Return the wait (P,) where work varies little, as a share of the wait behind Poisson arrivals."""
-        if self.open_load or self.exponential or self.by_chance:
+        if self.open_load or self.exponential:
             return 1.0
         variance = self.batch.variance if self.wandering is None else self.batch.variance + self.wandering
         local = self._part_of_variance(name) if self.customers == 2 else 1.0

@@ -5,6 +5,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.designs.pcie import design as device
+from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import load
 from npexplore.machine.workload_sources import workload
 from npexplore.rows.expressions import ceildiv, minimum
@@ -39,6 +40,13 @@ def test_what_nothing_else_tells_is_named():
     assert lone.untold == ("post_ns",)
     (error,) = lone.errors.values()
     assert error == pytest.approx(-design("pcie").parameters.post_ns / load()[next(iter(lone.errors))].point, abs=0.01)
+
+
+def test_rows_that_the_design_does_not_have_are_refused():
+    with pytest.raises(UnknownNameError, match=r"server\.drop\.nothing"):
+        leave_group_out("server", "drop", ["server.drop.nothing"])
+    with pytest.raises(InputError, match=r"of design server: row pcie\.hsw2620\.lat\.wrrd\.b64 is of design pcie"):
+        leave_group_out("server", "8 bytes", ["pcie.hsw2620.lat.wrrd.b64"])
 
 
 def test_a_row_is_in_no_group_if_its_host_is_known_by_it():

@@ -9,7 +9,7 @@ from npexplore.designs import design
 from npexplore.designs.gorilla import tables, traffic
 from npexplore.designs.gorilla.design import delays, issue_cycles, residence_cycles
 from npexplore.designs.gorilla.steps import PROTOCOLS
-from npexplore.designs.gorilla.traffic import MIXES, header_words, lowered, most_and_fewest_calls, traces_of
+from npexplore.designs.gorilla.traffic import MIXES, fewest_and_most_calls, header_words, lowered, traces_of
 from npexplore.errors import InputError, ModelError
 from npexplore.golden.lookup import Trie20_4_8
 from npexplore.golden.reasons import Reason
@@ -44,7 +44,7 @@ def test_a_label_takes_three_steps_and_a_lookup(labels):
 
 
 def test_calls_are_one_to_six():
-    assert most_and_fewest_calls() == (1, 6)
+    assert fewest_and_most_calls() == (1, 6)
 
 
 @pytest.mark.parametrize("mix", MIXES)

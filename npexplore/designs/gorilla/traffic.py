@@ -170,7 +170,7 @@ def traces_of(mix: str, counting: bool = False) -> tuple[Trace, ...]:
     return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0, False, 0, (0, 1))
 
 
-def most_and_fewest_calls() -> tuple[int, int]:
+def fewest_and_most_calls() -> tuple[int, int]:
     """Return the (fewest, most) accelerator calls of a packet over all traffic, with and without counting.
 
     A frame of an unknown protocol makes the fewest calls.

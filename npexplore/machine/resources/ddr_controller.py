@@ -21,7 +21,7 @@ from npexplore.machine.resources.dram_timing import NANOSECOND, SLACK, DramTimin
 Page = Literal["closed", "open"]
 First = Literal["column", "row"]
 FASTEST_WITHOUT_GROUPS = 0.9375e-9  # clock period of DDR3-2133 (JESD79-3); DDR4 and DDR5 are faster, with bank groups
-ROW_BYTES = 2048  # bursts of an open row without an address map; no rule depends on it
+BURSTS_PER_ROW = 2048  # bursts of an open row without an address map; no rule depends on it
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class DdrController(DramController, kind="ddr"):
         device = DramDevice(
             **{rule: seconds / NANOSECOND for rule, seconds in asdict(complete).items()}, source="DramTiming",
             banks=banks, groups=1, bus_bits=8 * bus_bytes, burst_length=burst_length, transfers=2,
-            row_bytes=address_map.row_bytes if address_map else ROW_BYTES * self.burst_bytes,
+            row_bytes=address_map.row_bytes if address_map else BURSTS_PER_ROW * self.burst_bytes,
         )  # fmt: skip
         buffer = write_buffer or WriteBuffer(1, 1)
         policy = DramPolicy(

@@ -83,13 +83,13 @@ def fit_lengths(
     """Return the mixture of components that is closest to published facts about packet lengths.
 
     Args:
-        components: the distributions to mix, such as `fixed(40)` and `flat(41, 1499)`.
+        components: the distributions to mix, such as `fixed_length(40)` and `uniform_lengths(41, 1499)`.
         mean: the mean length in bytes (None: not known).
         shares: length in bytes -> share of the packets up to that length, 0 to 1.
 
-    A bimodal mix is `fit_lengths([fixed(40), fixed(1500), flat(41, 1499)], mean=500, shares={40: 0.4})`. Where several
-    weights meet the facts, the result is one of them; `residual` says how well the facts are met. Raises InputError for
-    facts that no distribution can have.
+    A bimodal mix is `fit_lengths([fixed_length(40), fixed_length(1500), uniform_lengths(41, 1499)], mean=500,
+    shares={40: 0.4})`. Where several weights meet the facts, the result is one of them; `residual` says how well the
+    facts are met. Raises InputError for facts that no distribution can have.
     """
     from scipy.optimize import nnls
 

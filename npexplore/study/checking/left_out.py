@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from npexplore.designs import Design, design, with_machines
-from npexplore.errors import NpexploreError
+from npexplore.errors import InputError, NpexploreError
 from npexplore.ledger import load
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.records import content_hash
@@ -77,12 +77,19 @@ def row_groups(of: str) -> dict[str, list[str]]:
 
 
 def leave_group_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
-    """Return how well all other rows predict those of a group; raises UnknownNameError for an unknown design.
+    """Return how well all other rows predict those of a group.
+
+    Raises UnknownNameError for an unknown design or row, InputError for a row of another design.
 
     of: the name of a design. group: the name of the group. keys: the rows of the group, as `row_groups` lists them.
     seeds: number of simulations of each row. starts: number of starts of the fit.
     """
-    left_out, base = set(keys), design(of)
+    left_out, base, ledger = set(keys), design(of), load()
+    for key in keys:
+        if (owner := ledger[key].design) != of:
+            raise InputError(
+                f"group {group!r} of design {of}: row {key} is of design {owner}; row_groups lists those of {of}"
+            )
     other_rows = {name: keys_ - left_out for name, keys_ in _fitted(base).items() if keys_ & left_out}
     undetermined = tuple(name for name, others in other_rows.items() if not others)
     machine = _without(base, undetermined)

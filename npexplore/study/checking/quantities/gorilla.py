@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from npexplore.designs import design
 from npexplore.designs.gorilla.steps import PROTOCOLS
-from npexplore.designs.gorilla.traffic import FRAME, most_and_fewest_calls, traces
+from npexplore.designs.gorilla.traffic import FRAME, fewest_and_most_calls, traces
 from npexplore.ledger import Row, facts
 from npexplore.ledger.rules import Rule, rule
 from npexplore.machine.parameters import Parameters, Value
@@ -76,7 +76,7 @@ def _offered(row: Row) -> float:
 
 def _calls(row: Row, most: bool) -> float:
     parameters(row).assume("header_check")
-    return float(most_and_fewest_calls()[most])
+    return float(fewest_and_most_calls()[most])
 
 
 def _label_lookups(row: Row) -> float:
