@@ -200,7 +200,7 @@ class Levels(Contention):
         """Return one station per member with the time spent at a place, which forked work makes longer."""
         server, demand_s = self.servers[name], self._spent.get(place, np.zeros(len(self.batch)))
         if name in self.divided and (server.wake_s or server.per_waiter_s or server.polled):
-            raise RefusedError(f"queueing: {name!r} takes longer the more wait, and is visited under different holds")
+            raise RefusedError(f"queueing: {name!r} slows down when packets wait, and is visited under different holds")
         slowdown = self.slowed.get(name, 1.0) * self._longer.get(place, 1.0) / (1.0 - server.away)
         share = demand_s / self.batch.seconds[name] * slowdown
         seconds = self.batch.members[name] * share[:, None]
@@ -325,13 +325,13 @@ class Levels(Contention):
         if not (server.wake_s or server.per_waiter_s or server.polled):
             return station
         if limit > 1:
-            raise RefusedError(f"queueing: {server.name!r} takes longer the more packets wait, and has {limit:g} units")
+            raise RefusedError(f"queueing: {server.name!r} slows down when packets wait, and has {limit:g} units")
         self.handed_over.append(station.name)
         waiting, visits = np.arange(float(self.customers)), self.batch.visits[server.name][:, None]
         hand_over_s = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
         seconds = station.seconds[:, None] + visits * hand_over_s
         if server.polled is not None and server.polled.gap_s <= 0:
-            raise RefusedError(f"queueing: who waits for {server.name!r} looks again at once, in everybody's way")
+            raise RefusedError(f"queueing: waiting packets poll {server.name!r} without a gap and delay all others")
         if server.polled is not None:
             seconds = seconds + self._polled(server.polled, visits, inside)
         capacity = station.seconds[:, None] / seconds

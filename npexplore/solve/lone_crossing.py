@@ -42,8 +42,8 @@ class LoneCrossing(NamedTuple):
         groups = self._groups()
         if threads <= 3 and crossing.words <= crossing.depth and max(groups.paths) > 1:
             raise RefusedError(
-                f"queueing: {threads} messages of {crossing.words} words fit into FIFOs of {crossing.depth}: which of "
-                "a group of paths comes first is not told"
+                f"queueing: {threads} messages of {crossing.words} words fit into FIFOs of {crossing.depth} words: "
+                "the order of the paths of a group is not known"
             )
         return groups.throughput(threads) / self.cycle
 
@@ -59,7 +59,7 @@ class LoneCrossing(NamedTuple):
         if rate > tested * limit * (1 + SLACK):
             raise RefusedError(
                 f"queueing: messages over a crossing come at {rate / limit:.0%} of the {limit / 1e6:.4g} Mpps that "
-                f"changes of route leave; waits are told up to {tested:.0%}"
+                f"changes of route leave; waits are known up to {tested:.0%}"
             )
         if not self.in_turn:
             crossing = self.crossing
@@ -79,7 +79,7 @@ class LoneCrossing(NamedTuple):
         meet_once = all(self._meet_once(group) for group in groups)
         if len(groups) != 2 or max(map(len, groups)) > 2 or not meet_once or crossing.turns or crossing.hop > 1:
             raise RefusedError(
-                "queueing: changes of route are told for paths in turn, and for two groups of one or two paths that "
+                "queueing: changes of route are solved for paths in turn, and for two groups of one or two paths that "
                 "meet before a crossing and behind it"
             )
         length = round(sum(crossing.length(path) for path in range(len(crossing.paths))) / len(crossing.paths) + 1e-9)
@@ -103,7 +103,7 @@ def lone_crossing(batch: Batch, body: Body) -> LoneCrossing | None:
     if not net.turns and (not net.change or len(net.trees) == 1):
         return None
     if len(batch) > 1:
-        raise RefusedError("queueing: changes of route are told for one machine at a time")
+        raise RefusedError("queueing: changes of route are solved for one machine at a time")
     return _described(net, body, path, visit.operands["words"])
 
 
@@ -113,7 +113,7 @@ def _described(net: StaticStreams, body: Body, path: Expression | None, words: E
     single_target = all(len(tree.targets) == 1 for tree in net.trees)
     if drawn is None or not common_tiles or not single_target or not isinstance(words, Constant):
         raise RefusedError(
-            f"queueing: {net.name}: changes of route and turns are told for messages of one length, over paths with "
+            f"queueing: {net.name}: changes of route and turns are solved for messages of one length, over paths with "
             "one target each that all pass one switch, drawn at random or in turn"
         )
     if net.turns and (isinstance(drawn, Draw) or any(list(order) != sorted(order) for order in net.turns.values())):

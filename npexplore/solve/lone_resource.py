@@ -131,7 +131,7 @@ def _banks(batch: Batch, body: Body) -> Found | None:
 
 def _offered(batch: Batch) -> float:
     if batch.like.workload.arrivals != "poisson" or batch.like.machine.ingress.limited:
-        raise RefusedError("queueing: a resource alone is told behind Poisson arrivals and room without a limit")
+        raise RefusedError("queueing: a resource alone is solved for Poisson arrivals and an unlimited receive buffer")
     return float(batch.offered[0])
 
 
@@ -142,7 +142,7 @@ def _closed(batch: Batch, rate: float, method: str) -> Found:
 def _open(batch: Batch, seconds: float, method: str) -> Found:
     threads, offered = batch.like.machine.threads, _offered(batch)
     if threads < SPARE_THREADS * offered * seconds:
-        raise RefusedError(f"queueing: {threads} threads are too few for packets not to wait for one")
+        raise RefusedError(f"queueing: {threads} threads are too few: packets wait for a free thread")
     return _answer(batch, offered, seconds, method)
 
 

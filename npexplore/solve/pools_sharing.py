@@ -168,8 +168,8 @@ def check_meetings(
     if longer and np.any(sum(longer.values()) > MEETING_SHARE):
         server = max(longer, key=lambda name: float(np.max(longer[name])))
         raise RefusedError(
-            f"queueing: packets meet other pools' work, or what they fork, at {server!r}: whether by chance or always "
-            f"hangs on the order of the steps, and changes the latency by up to "
+            f"queueing: packets meet work of other pools or of their own forks at {server!r}; the order of the steps "
+            f"decides whether they meet by chance or always, and changes the latency by up to "
             f"{float(np.max(sum(longer.values()))):.0%}"
         )
 

@@ -167,7 +167,7 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
     for name in (name for net in solution.levels for name in net.reorders if net.batch.like.servers[name].units):
         if np.any(utilization.get(name, 0.0) > FULL_IN_ORDER):
             raise RefusedError(
-                f"queueing: {name!r} is full much of the time, of packets whose times vary and which leave in order; "
+                f"queueing: {name!r} is full much of the time, and its packets, whose times vary, leave in order; "
                 "use `estimate`"
             )
     names, number_of = bottlenecks(point.servers, busiest, count)
@@ -200,7 +200,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
         if np.any(batch.offered * batch.largest[name] > RECOVERING_LOAD):
             raise RefusedError(
                 f"queueing: {name!r} stays busy behind a packet for more than {RECOVERING_LOAD:.0%} of the time, and "
-                "packets that arrive wait for it with slots in their hands"
+                "arriving packets hold slots while they wait for it"
             )
     stations, solved, rate = beside(levels, ceilings)
     # servers that are not stations (a window of row commands) still limit the rate
@@ -240,7 +240,7 @@ def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
     if np.any((never_meet_rate > rate * (1 + HAND_OVER)) & ~always_meet):
         raise RefusedError(
             f"queueing: {levels.handed_over[0]!r} takes longer while packets wait for it, and all times are constant: "
-            "whether threads ever meet there hangs on how they start"
+            "the start of the threads decides whether they ever meet there"
         )
 
 
@@ -256,8 +256,8 @@ def _refuse_chosen_members(levels: Levels, batch: Batch) -> None:
 
 def _busy_in_turn(name: str) -> RefusedError:
     return RefusedError(
-        f"queueing: {name!r} stays busy behind a packet, and its members are visited in turn; behind arrivals the wait "
-        "is known for members that are drawn at random"
+        f"queueing: {name!r} stays busy behind a packet, and its members are visited in turn; with arrivals the wait "
+        "is known only for members that are drawn at random"
     )
 
 
@@ -267,8 +267,8 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
     if not _members_keep_up(levels, batch, ceilings):
         name = next(iter(levels.recovering))
         raise RefusedError(
-            f"queueing: {name!r} stays busy behind a packet; how long packets that arrive wait for it is told for "
-            f"Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
+            f"queueing: {name!r} stays busy behind a packet; the wait of arriving packets is known only for Poisson "
+            f"arrivals up to {_tested(levels):.0%} of the highest rate, with enough threads and room"
         )
     seconds = batch.latency + levels.waits_for_members(batch.offered)
     return Found(batch.offered, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])

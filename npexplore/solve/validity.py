@@ -56,12 +56,12 @@ def check_alone(d: UnderLoad) -> None:
     """Raise RefusedError where a packet alone may take longer than the sum of its steps: it waits for its own work."""
     pools = list(d.by_pool.values()) if d.by_pool else [d.demands]
     if any(isinstance(d.machine.resources[name], Policer) for demands in pools for name in demands.handed):
-        raise RefusedError(f"queueing: {d.machine.name}: nobody waits at a bucket that drops; use `simulate`")
+        raise RefusedError(f"queueing: {d.machine.name}: no packet waits at a policer that drops; use `simulate`")
     for name in (name for demands in pools for name, demand in demands.servers.items() if demand.in_turn > 0):
         if d.workload.arrivals != "saturated":
             raise RefusedError(
-                f"queueing: packets take members of {name!r} in turn, for times that vary much, and wait less than at "
-                "members that are drawn and more than in one line; use `estimate`"
+                f"queueing: packets take members of {name!r} in turn, for service times that vary much: they wait less "
+                "than at members drawn at random and more than in one shared queue; use `estimate`"
             )
     waits = {text: seconds for demands in pools for text, seconds in demands.own_waits.items()}
     for number, demands in enumerate(pools):  # packets may meet their own forked work in a later pool
@@ -112,8 +112,8 @@ def check_light(batch: Batch, latency: Floats) -> None:
     ratio = float(np.max(latency * (1.0 - away) / np.maximum(batch.latency, SHORTEST_S)))
     if ratio > 1.0 + LIGHT_TOLERANCE:
         raise RefusedError(
-            f"queueing: {batch.like.machine.name}: work goes on behind packets for {ratio - 1:.0%} of the time of one "
-            "alone; how long those that arrive wait for it is not known"
+            f"queueing: {batch.like.machine.name}: work that packets leave behind takes {ratio - 1:.0%} of the latency "
+            "of a packet alone; how long arriving packets wait for it is not known"
         )
 
 
@@ -135,7 +135,7 @@ def check_forks(batch: Batch, latency: Floats, unslowed: Floats) -> None:
     ratio = float(np.max(latency / unslowed))
     if ratio > 1.0 + FORKS_TOLERANCE:
         raise RefusedError(
-            f"queueing: {batch.like.machine.name}: packets that arrive may wait for what others fork, at "
+            f"queueing: {batch.like.machine.name}: arriving packets may wait for the forked work of others at "
             f"{sorted(batch.aside)[0]!r}, up to {ratio - 1:.0%} of their latency; how long is not known"
         )
 
@@ -148,8 +148,8 @@ def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
             busy = rate * batch.visits[name] * server.unseen_busy_s / (server.members * server.units)
             if np.any(busy > UNSEEN_LOAD):
                 raise RefusedError(
-                    f"queueing: {name!r} may be busy for up to {float(busy.max()):.0%} of the time with rows that it "
-                    "must close and open: how often hangs on the order of the accesses; use `estimate`"
+                    f"queueing: {name!r} may be busy for up to {float(busy.max()):.0%} of the time with closing and "
+                    "opening rows; how often depends on the order of the accesses; use `estimate`"
                 )
     for pool in point.machine.pools:
         part = batch.parts[pool.name] if batch.parts else batch
@@ -162,7 +162,7 @@ def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
                 if share > UNSEEN_SHARE:
                     raise RefusedError(
                         f"queueing: visits of {name!r} may make packets up to {share / (1 - share):.0%} slower than "
-                        "their demands tell, for rows to close and open, or edges of a clock; use `estimate`"
+                        "their demands say, because of rows to close and open, or clock edges; use `estimate`"
                     )
 
 
@@ -187,8 +187,8 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
         names = [pool.name for pool in machine.pools if pool.home == home and pool.name in levels]
         if isinstance(resource, Processor) and resource.turns is not None and len(names) > 1:
             raise RefusedError(
-                f"queueing: {home!r} gives its turns to threads of {' and '.join(names)}: how long packets of one pool "
-                "keep the turn from another's hangs on their order"
+                f"queueing: {home!r} serves the threads of {' and '.join(names)} in a strict order: how long packets "
+                "of one pool keep those of another waiting depends on that order"
             )
     for name, network in levels.items():
         for server in sorted({server for chain, _ in network.batch.spent for server in chain} - network.idle):
@@ -205,16 +205,16 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
         senders = sum(pool.count for pool in machine.pools if queue in pools[pool.name].handed)
         if pools_before and senders > room:
             raise RefusedError(
-                f"queueing: {queue!r} drops what finds it full, and has with those behind it room for {room} packets "
-                f"where {senders} threads may put at once: what is lost hangs on whether they are in step"
+                f"queueing: {queue!r} drops packets when it is full; it and the pools behind it hold {room} packets, "
+                f"and {senders} threads may put at once: the losses depend on whether the threads are in step"
             )
         homes = {pool.home for pool in machine.pools if pool.name in pools_before} - {None}
         gets = {pool.name for pool in machine.pools if pool.gets == queue}
         behind = {pool.home for pool in machine.pools if gets & {pool.name, *_before(batch, pool.gets)}}
         if batch.like.workload.arrivals == "saturated" and homes & behind:
             raise RefusedError(
-                f"queueing: work for packets that {queue!r} drops takes {sorted(map(str, homes & behind))[0]!r} from "
-                "those behind it, as much as there is of it"
+                f"queueing: work for packets that {queue!r} drops occupies {sorted(map(str, homes & behind))[0]!r}, "
+                "which the pools behind this queue need too"
             )
 
 
@@ -224,8 +224,8 @@ def check_losses(batch: Batch, lost: Mapping[str, Floats]) -> None:
         pools_before = _before(batch, pool.gets) if np.any(lost.get(pool.name, 0.0) > LOST_SHARE) else set()
         if any(batch.like.by_pool[name].leaves > SLACK for name in pools_before):
             raise RefusedError(
-                f"queueing: {pool.gets!r} drops what finds it full, and some packets leave before it: which packets "
-                "leave hangs on what is lost"
+                f"queueing: {pool.gets!r} drops packets when it is full, and some packets leave before it: which "
+                "packets leave depends on the losses"
             )
 
 
@@ -258,7 +258,7 @@ def check_bunching(batch: Batch, ceilings: Mapping[str, Floats]) -> None:
         ):
             raise RefusedError(
                 f"queueing: packets return to {name!r}, long visits first, and each of its {members} members has "
-                f"{pool.count // members} threads: those of one take packets in bunches"
+                f"{pool.count // members} threads: the threads of one member take packets in bunches"
             )
 
 

@@ -83,7 +83,7 @@ def test_queueing_counts_changes_of_route_behind_arrivals(paths, path, change, r
 @pytest.mark.parametrize(
     ("arguments", "rate", "told"),
     [
-        ({"change_cycles": 16}, "31Mpps", "waits are told up to 95%"),
+        ({"change_cycles": 16}, "31Mpps", "waits are known up to 95%"),
         ({"change_cycles": 4, "turns": [[4, 0, 1]]}, "1Mpps", "no steady state"),
     ],
 )

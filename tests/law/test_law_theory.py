@@ -174,7 +174,7 @@ def test_one_bank_behind_arrivals_is_a_line(precharge, load):
 def test_queueing_of_banks_beyond_the_tested_load_is_refused():
     table = npx.resource("banks").explore(rate=[0.9, 0.97], solvers=["queueing"])
     assert [point.refused is None for point in table.points] == [True, False]
-    assert "up to 95% of the rate" in table.points[1].refused
+    assert "up to 95% of the highest rate" in table.points[1].refused
 
 
 @pytest.mark.parametrize(

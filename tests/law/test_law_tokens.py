@@ -55,5 +55,5 @@ def test_hand_over_behind_arrivals():
     assert lock.open(0.4) == pytest.approx(2.316, rel=0.01)  # simulated
     with pytest.raises(RefusedError, match="no steady state"):
         lock.open(0.7)
-    with pytest.raises(RefusedError, match="grows with each who sleeps"):
+    with pytest.raises(RefusedError, match="takes longer for each sleeper"):
         lock._replace(waiter=0.01).open(0.1)

@@ -32,7 +32,7 @@ def test_a_policer_alone_loses_what_finds_no_token():
     (point,) = lone.explore(rate=["2Mpps"], solvers=["simulation"]).points
     assert 0.5 < point.loss < 0.7
     queueing, theory = lone.explore(rate=["2Mpps"], solvers=["queueing", "theory"]).points
-    assert queueing.refused == "queueing: nobody waits at a bucket that drops; use `simulate`"
+    assert queueing.refused == "queueing: no packet waits at a policer that drops; use `simulate`"
     assert theory.loss == pytest.approx(2 / 3)  # Erlang's formula: one place, load 2
 
 

@@ -108,7 +108,7 @@ class Dram(Resource, kind="dram"):
             Server(f"{self.name}.bus"),
         ]
         if self.queue_limit is not None:
-            drains = "lets nobody in while it drains: who waits hangs on what was"
+            drains = "admits no access while it drains, so that waits depend on its history"
             why = None if self.queue_resume is None else drains
             servers.append(Server(f"{self.name}.queue", units=self.queue_limit, role="limit", unsolvable=why))
         if self.queue_resume is not None:

@@ -211,7 +211,7 @@ def _settled(
 def _check_finished(runs: Sequence[Replication]) -> None:
     if not any(run.packets for run in runs):
         raise RefusedError(
-            "estimate: no packet is finished while it is measured; see what `simulate` says of the start"
+            "estimate: no packet is finished during the measurement; see what `simulate` says about the start"
         )
 
 

@@ -139,7 +139,7 @@ def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None,
     if demands is not None and demands.demands.freed == 0:
         name = subject.machine.ingress.name
         raise RefusedError(
-            f"estimate: no program frees the receive buffer {name!r}: it fills, and all that follows is lost"
+            f"estimate: no program frees the receive buffer {name!r}: it fills, and all later packets are lost"
         )
     rate, _ = over((run.packets for run in short), (run.seconds for run in short))
     slowest = rate if modes is None else modes.rates_pps[0]

@@ -39,13 +39,13 @@ class HandOver(NamedTuple):
         if threads == 1:
             return 1 / (hold + self.acquire)
         if self.acquire > self.held:
-            raise RefusedError("lock: to acquire it takes longer than it is held, so that who sleeps is not known")
+            raise RefusedError("lock: acquiring takes longer than holding, so that the number of sleepers is not known")
         return 1 / hold
 
     def open(self, rate: float) -> float:
         """Return the mean seconds from a request to the end of its release; RefusedError: no steady state."""
         if self.waiter:
-            raise RefusedError("lock: a hand-over that grows with each who sleeps has no steady state behind arrivals")
+            raise RefusedError("lock: a hand-over that takes longer for each sleeper has no steady state with arrivals")
         if rate * (self.held + self._rest(1)) >= 1:
             raise RefusedError("lock: hand-over leaves no steady state at this rate")
         move = np.zeros((PLACES, PLACES))
@@ -57,7 +57,7 @@ class HandOver(NamedTuple):
         move[:, -1] += np.maximum(1 - move.sum(axis=1), 0.0)
         left_behind = long_run(move - np.eye(PLACES))
         if left_behind[-PLACES // 10 :].sum() > NEGLIGIBLE:
-            raise RefusedError(f"lock: more than {PLACES} sleep at this rate")
+            raise RefusedError(f"lock: more than {PLACES} packets sleep at this rate")
         return float(left_behind @ np.arange(PLACES)) / rate + self.acquire
 
     def _rest(self, asleep: int) -> float:
