@@ -58,8 +58,7 @@ def streaming(model, packets):
         fates = Fates.of(model)
         reasons = {counter.removeprefix(DROP): "PROGRAM" for counter in model.counters}
         with RowStream(PacketRows(fates, reasons, np.arange(len(fates.rows))), Path(folder) / "rows.parquet") as stream:
-            fates.paused = lambda arrived: stream.hand_over_ended()
-            run(model, 1, packets, 16, fates=fates)
+            run(model, 1, packets, 16, fates=fates, paused=lambda arrived: stream.hand_over_ended())
             stream.finish(fates.ended(0))
 
 

@@ -5,7 +5,7 @@ latency = end - arrival = sum over places of (served + waited + held up)      ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,10 +44,6 @@ class Totals:
         return tuple(np.flatnonzero(self.drops).tolist()), tuple(np.flatnonzero(self.visited).tolist())
 
 
-def _ignored(arrived: int) -> None:
-    """Do nothing at a pause of the run."""
-
-
 @dataclass
 class Fates:
     """rows: one per packet of the model's table of packets (`table`), shape (packets, columns of engine_layout).
@@ -59,11 +55,6 @@ class Fates:
     rows: Integers
     table: int
     cleared: int = 0
-    paused: Callable[[int], None] = _ignored  # called during the run, after each chunk of arrivals
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the fields without the function `paused`, which only a run in progress needs."""
-        return vars(self) | {"paused": _ignored}
 
     @staticmethod
     def of(model: EngineModel, *, by_place: bool = False, file: Path | None = None) -> Fates:

@@ -87,6 +87,7 @@ def run(
     fates: Fates | None = None,
     checkpoints: Checkpoints | None = None,
     progress: Callable[[int], None] | None = None,
+    paused: Callable[[int], None] | None = None,
 ) -> Run:
     """Run until `packets` are done, taking a snapshot after each of `batches` equal parts.
 
@@ -94,7 +95,8 @@ def run(
     packet before the run counts as stalled (None: the model's patience). accounts: record where packets spend their
     time, for the first `cut` batches and for all. at_once: run the first `cut` batches without snapshots in between.
     fates: filled with the fate of each packet of a capture (includes accounts). checkpoints: of such a run, which
-    continues from the last one. progress: called after each batch.
+    continues from the last one. progress: called after each batch. paused: called with the number of arrivals, after
+    each chunk that `fates` records.
 
     Raises SimulationError (deadlock, stall, saturation, ...) naming the resources.
     """
@@ -105,14 +107,15 @@ def run(
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)
     batch, saved = 0, None
 
-    def paused(arrived: int) -> None:
+    def pause(arrived: int) -> None:
         _clear_next(state, fates)
         if checkpoints is not None:
             checkpoints.pause(arrived, result.snapshots, batch, patience.stall)
-        if fates is not None:
-            fates.paused(arrived)
+        if paused is not None:
+            paused(arrived)
 
-    state.paused = paused
+    if fates is not None:
+        state.paused = pause
     if checkpoints is not None and fates is not None:
         saved = checkpoints.begin(state, fates)
     _clear_next(state, fates)
@@ -143,6 +146,7 @@ def run(
     if fates is not None:
         fates.clear_until(len(fates.rows))
     result.finish(state, accounts)
+    state.paused = None  # the function refers to the state: without it, the arrays are freed at once
     return result
 
 

@@ -266,9 +266,10 @@ def run_packets(
             if stream is not None:
                 stream.hand_over_ended()
 
-        fates.paused = paused
         try:
-            result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates, checkpoints=checkpoints)
+            result = run(
+                model, seed, len(number), BATCHES, accounts=True, fates=fates, checkpoints=checkpoints, paused=paused
+            )
         except KeyboardInterrupt:
             if stream is None or not (ended := fates.ended(0)):
                 raise

@@ -1,8 +1,10 @@
 """Every packet's fate: rows add up to the totals of the same run, and are those of Lindley's recursion on a line."""
 
+import gc
 import struct
 from collections import deque
 from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from npexplore.designs import DESIGNS
 from npexplore.designs.prepared import prepared
 from npexplore.engine.fates import Fates
 from npexplore.engine.run import run
+from npexplore.engine.state import State
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine import FifoServer, Ingress, Machine, Pool
 from npexplore.machine.workload import Workload
@@ -41,6 +44,25 @@ def rows_of(made, load, seed):
     found = run_packets(made.name, ready.machine, ready.workload, ready.model(), np.arange(300), seed=seed,
                         by_resource=True)  # fmt: skip
     return found, made.by_packets().simulate(load, seed=seed)
+
+
+def test_arrays_of_a_run_are_freed_at_its_end(monkeypatch):
+    """A function that referred to them kept all of them, 11 GB in a test suite, until garbage was collected."""
+    states, begin = [], State.__init__
+
+    def noted(self, *arguments):
+        begin(self, *arguments)
+        states.append(ref(self))
+
+    monkeypatch.setattr(State, "__init__", noted)
+    gc.disable()
+    try:
+        made = random_machine(1).design
+        rows_of(made, bursts(random_machine(1).workload().columns, 1, 1e-6), 1)
+        assert states
+        assert not any(state() for state in states)
+    finally:
+        gc.enable()
 
 
 def holds(found, simulated):
