@@ -134,7 +134,7 @@ def test_back_pressure_lets_throughput_fall():
     assert rate(held, 32) < 0.96 * rate(held, 8)
     assert rate(held.with_(back_pressure_resume=9), 16) == rate(IXP, 16)
     assert held.simulate(load, packets=1600).utilization["dram.queue"].busy < 0.8
-    with pytest.raises(RefusedError, match=r"queueing: 'dram.queue' lets nobody in while it drains"):
+    with pytest.raises(RefusedError, match=r"queueing: 'dram.queue' admits no access while it drains"):
         held.queueing(load)
 
 
