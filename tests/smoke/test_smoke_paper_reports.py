@@ -138,12 +138,12 @@ def name(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture  # of a module, it would stay that of another name: pytest does not see that a test sets its own
 def page(name, tmp_path_factory):
     return shared_page(tmp_path_factory, name, FEWER[name])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def html(page):
     return page.read_text()
 
