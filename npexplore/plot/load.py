@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 import plotly.graph_objects as go
@@ -32,13 +34,13 @@ def load_figure(curve: LoadCurve) -> go.Figure:
         line: dict[str, Any] = {"color": colour, "dash": dash}
         with_interval = [p for p in points if p.ci95["latency_s"] is not None]
         if with_interval and solver in (percentile_solver, "queueing"):
-            figure.add_trace(_band(with_interval, colour), 1, 1)
-        figure.add_trace(_line(points, "mean", f"mean, {solver}", line), 1, 1)
+            figure.add_trace(_band(curve, with_interval, colour), 1, 1)
+        figure.add_trace(_line(curve, solver, "mean", f"mean, {solver}", line), 1, 1)
         for name, label in QUANTILES.items() if solver == percentile_solver else ():
-            figure.add_trace(_line(points, name, label, {"color": SHADES[name], "width": 1.4}), 1, 1)
+            figure.add_trace(_line(curve, solver, name, label, {"color": SHADES[name], "width": 1.4}), 1, 1)
         figure.add_trace(
             go.Scatter(
-                x=[p.offered_pps / 1e6 for p in points], y=[p.loss for p in points], line=line, mode="lines+markers",
+                **_over_rates(curve, {p.offered_pps: p.loss for p in points}), line=line, mode="lines+markers",
                 name=f"loss, {solver}", showlegend=False,
                 hovertemplate=f"{solver}<br>offered %{{x:.4g}} Mpps<br>lost %{{y:.3%}}<extra></extra>",
             ),
@@ -61,20 +63,32 @@ def load_figure(curve: LoadCurve) -> go.Figure:
     return with_layout(figure, title, 620, legend_rows=2)
 
 
-def _line(points: list[LoadPoint], name: str, label: str, line: dict[str, Any]) -> go.Scatter:
-    latencies = [p.latency_s[name] for p in points]
+def _over_rates(curve: LoadCurve, values: Mapping[float, float | None]) -> dict[str, list[float | None]]:
+    """Return x (Mpps) and y of values by offered rate: no line bridges a rate at which a solver has no answer."""
+    rates = sorted({p.offered_pps for p in curve.points})
+    return {"x": [rate / 1e6 for rate in rates], "y": [values.get(rate) for rate in rates]}
+
+
+def _line(curve: LoadCurve, solver: str, name: str, label: str, line: dict[str, Any]) -> go.Scatter:
+    latencies = {p.offered_pps: p.latency_s[name] for p in curve.of(solver)}
     return go.Scatter(
-        x=[p.offered_pps / 1e6 for p in points], y=[None if s is None else s * 1e9 for s in latencies], name=label,
+        **_over_rates(curve, {rate: s * 1e9 for rate, s in latencies.items() if s is not None}), name=label,
         mode="lines+markers", line=line, marker={"size": 5},
         hovertemplate=f"{label}<br>offered %{{x:.4g}} Mpps<br>%{{y:,.0f}} ns<extra></extra>",
     )  # fmt: skip
 
 
-def _band(points: list[LoadPoint], colour: str) -> go.Scatter:
-    ends = [p.ci95["latency_s"] or (0.0, 0.0) for p in points]
-    x = [p.offered_pps / 1e6 for p in points]
+def _band(curve: LoadCurve, points: list[LoadPoint], colour: str) -> go.Scatter:
+    """Return the intervals as areas, one for each span of neighbouring rates."""
+    rates = sorted({p.offered_pps for p in curve.points})
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for _, span in groupby(enumerate(points), key=lambda at: rates.index(at[1].offered_pps) - at[0]):
+        part = [point for _, point in span]
+        mpps, ends = [p.offered_pps / 1e6 for p in part], [p.ci95["latency_s"] or (0.0, 0.0) for p in part]
+        x += [*mpps, *mpps[::-1], None]
+        y += [*(1e9 * high for _, high in ends), *(1e9 * max(low, 1e-12) for low, _ in ends[::-1]), None]
     return go.Scatter(
-        x=[*x, *x[::-1]], y=[*(1e9 * high for _, high in ends), *(1e9 * max(low, 1e-12) for low, _ in ends[::-1])],
-        fill="toself", mode="lines", fillcolor=faint(colour, 0.18), line={"width": 0}, hoverinfo="skip",
+        x=x, y=y, fill="toself", mode="lines", fillcolor=faint(colour, 0.18), line={"width": 0}, hoverinfo="skip",
         showlegend=False,
     )  # fmt: skip

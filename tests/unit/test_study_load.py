@@ -133,6 +133,15 @@ def test_a_refused_solver_has_its_reason_and_no_points():
     assert found.to_dict()["refused"] == found.refused
 
 
+def test_no_line_bridges_a_load_without_an_answer(curve):
+    lost = curve.of("queueing")[1]
+    lines = {trace.name: trace for trace in load_figure(replace(curve, points=tuple(
+        p for p in curve.points if p is not lost))).data if trace.name}  # fmt: skip
+    for name in ("mean, queueing", "loss, queueing"):
+        assert (lines[name].x[1], lines[name].y[1]) == (lost.offered_pps / 1e6, None)
+        assert None not in (lines[name].y[0], lines[name].y[2])
+
+
 def test_a_figure_holds_what_the_points_hold(curve):
     figure = load_figure(curve)
     lines = {trace.name: trace for trace in figure.data if trace.name}
